@@ -7,6 +7,9 @@
 package relay
 
 import (
+	"errors"
+	"io"
+
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tensor"
 )
@@ -92,6 +95,22 @@ type Module struct {
 	Funcs   map[string]*Function
 	Outputs []string
 	Meta    map[string]string // the model's metadata, for example producer or labels
+
+	// Defaults are the values of parameters of main that a caller may leave out, by the parameter's name.
+	Defaults map[string]*tensor.Tensor
+	// Backing holds the files that constants are views of.
+	Backing []io.Closer
+}
+
+// Close releases the files behind the module's constants. Neither m nor a module made from it may be used
+// afterwards; a module without files needs no Close.
+func (m *Module) Close() error {
+	var errs []error
+	for _, c := range m.Backing {
+		errs = append(errs, c.Close())
+	}
+	m.Backing = nil
+	return errors.Join(errs...)
 }
 
 // Main returns the entry function.
