@@ -1,0 +1,166 @@
+package target
+
+import (
+	"encoding/binary"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/texel-ml/texel/diag"
+)
+
+func TestEveryRecordLoads(t *testing.T) {
+	list := List()
+	require.Equal(t, "host", list[0])
+	for _, want := range []string{"x86-64-v3", "x86-64-v4", "cortex-a55", "cortex-a76", "cortex-x1", "neoverse-n1", "neoverse-v1", "neoverse-n2", "pocl", "adreno-660"} {
+		require.Contains(t, list, want)
+	}
+	for _, name := range recordNames(data) {
+		record, err := load(data, name)
+		require.NoError(t, err, name)
+		require.NotEmpty(t, record.Doc, "%s: a record says where its numbers come from", name)
+	}
+}
+
+func TestParse(t *testing.T) {
+	v3, err := Parse("x86-64-v3")
+	require.NoError(t, err)
+	require.Equal(t, 8, v3.Lanes(32))
+	require.True(t, v3.Has("fma"))
+	require.Equal(t, "x86_64-unknown-linux-gnu", v3.Triple, "inherited")
+
+	a55, err := Parse("cortex-a55")
+	require.NoError(t, err)
+	require.Equal(t, "aarch64-linux-android29", a55.Triple)
+	require.Equal(t, CPU, a55.Kind)
+
+	gpu, err := Parse("adreno-660")
+	require.NoError(t, err)
+	require.Equal(t, OpenCL, gpu.API)
+	require.Equal(t, 16384, gpu.GPU.ImageWidth)
+	require.Equal(t, "adreno-660", gpu.String())
+	vulkan, err := Parse("adreno-660/vulkan")
+	require.NoError(t, err)
+	require.Equal(t, "adreno-660/vulkan", vulkan.String())
+
+	pocl, err := Parse("pocl")
+	require.NoError(t, err)
+	require.Equal(t, 8192, pocl.GPU.ImageWidth)
+	require.Equal(t, 128, pocl.GPU.MaxArguments, "merged from the parent's object")
+}
+
+func TestParseRefuses(t *testing.T) {
+	for spec, want := range map[string]string{
+		"cortex-a99":       `known are host, adreno-660, cortex-a55`,
+		"gpu":              `no such target`, // abstract
+		"":                 `no such target`,
+		"../target":        `no such target`,
+		"x86-64-v3/vulkan": `record x86-64-v3 has no API "vulkan", it has cpu`,
+	} {
+		_, err := Parse(spec)
+		require.ErrorIs(t, err, diag.ErrInvalid, spec)
+		require.ErrorContains(t, err, want, spec)
+	}
+}
+
+func TestDecodeIsStrict(t *testing.T) {
+	_, err := Decode("mine", []byte(`{"inherits": "cortex-a76", "cores": 2, "doc": {"cores": "mine"}}`))
+	require.NoError(t, err)
+	for text, want := range map[string]string{
+		`{"inherits": "cortex-a76", "corse": 2}`:        `unknown field "corse"`,
+		`{"inherits": "cortex-a77"}`:                    `inherits "cortex-a77", which is no record`,
+		`{"inherits": "cortex-a76"} 1`:                  `is not JSON`,
+		`{"inherits": "cortex-a76", "vector_bits": 96}`: `vector_bits must be a power of two`,
+		`{"inherits": "cortex-a76", "kind": "npu"}`:     `kind "npu"`,
+		`{"inherits": "pocl", "api": "vulkan"}`:         `api "vulkan" is not among apis opencl`,
+	} {
+		_, err := Decode("mine", []byte(text))
+		require.ErrorIs(t, err, diag.ErrInvalid, text)
+		require.ErrorContains(t, err, want)
+	}
+	loop := fstest.MapFS{"data/a.json": {Data: []byte(`{"inherits": "a"}`)}}
+	_, err = load(loop, "a")
+	require.ErrorContains(t, err, "deep")
+}
+
+func TestHost(t *testing.T) {
+	host, err := Host()
+	require.NoError(t, err)
+	require.NoError(t, host.RunsHere())
+	require.Positive(t, host.Cores)
+	host.Features[0] = "changed"
+	again, err := Host()
+	require.NoError(t, err)
+	require.NotEqual(t, "changed", again.Features[0])
+}
+
+const zen5 = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\ncpu MHz\t\t: 2596.1\nflags\t\t: cx16 popcnt lahf_lm pni sse4_1 sse4_2 ssse3 avx avx2 bmi1 bmi2 f16c fma abm movbe xsave avx512bw avx512cd avx512dq avx512f avx512vl avx512_vnni avx512_bf16\n\nprocessor\t: 1\nflags\t\t: none\n"
+
+func TestDetectX86(t *testing.T) {
+	files := fstest.MapFS{
+		"proc/cpuinfo": {Data: []byte(zen5)},
+		"sys/devices/system/cpu/cpu0/cache/index0/level":               {Data: []byte("1\n")},
+		"sys/devices/system/cpu/cpu0/cache/index0/type":                {Data: []byte("Data\n")},
+		"sys/devices/system/cpu/cpu0/cache/index0/size":                {Data: []byte("48K\n")},
+		"sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size": {Data: []byte("64\n")},
+	}
+	host, err := detect("amd64", files, 2)
+	require.NoError(t, err)
+	require.Equal(t, "x86-64-v4", host.CPU)
+	require.Equal(t, "znver5", host.Tune)
+	require.Equal(t, 512, host.VectorBits)
+	require.Equal(t, 2.0, host.FMAsPerCycle)
+	require.Equal(t, int64(48<<10), host.L1D)
+	require.Zero(t, host.L3, "the system lists its caches, a third one is not among them")
+	require.Equal(t, 2, host.Cores)
+	require.True(t, host.Has("avx512vnni"))
+	require.True(t, host.Has("lzcnt"))
+
+	phone, err := Parse("cortex-a76")
+	require.NoError(t, err)
+	require.ErrorIs(t, phone.runsOn(host), diag.ErrMissing)
+	require.ErrorContains(t, phone.runsOn(host), "architecture aarch64, this host is x86-64")
+
+	files["proc/cpuinfo"] = &fstest.MapFile{Data: []byte("processor: 0\nflags: cx16 popcnt lahf_lm pni sse4_1 sse4_2 ssse3\n")}
+	old, err := detect("amd64", files, 1)
+	require.NoError(t, err)
+	require.Equal(t, 128, old.VectorBits)
+	v3, err := Parse("x86-64-v3")
+	require.NoError(t, err)
+	require.ErrorIs(t, v3.runsOn(old), diag.ErrMissing)
+	require.ErrorContains(t, v3.runsOn(old), "avx, avx2, bmi, bmi2, f16c, fma, lzcnt, movbe, xsave")
+
+	_, err = detect("amd64", fstest.MapFS{}, 1)
+	require.ErrorIs(t, err, diag.ErrMissing)
+	_, err = detect("riscv64", files, 1)
+	require.ErrorIs(t, err, diag.ErrMissing)
+}
+
+func TestDetectARM(t *testing.T) {
+	var raw []byte
+	for _, v := range []uint64{16, 1<<1 | 1<<8 | 1<<10 | 1<<12 | 1<<20, 26, 0, 0, 0} {
+		raw = binary.LittleEndian.AppendUint64(raw, v)
+	}
+	files := fstest.MapFS{
+		"proc/cpuinfo":   {Data: []byte("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n")},
+		"proc/self/auxv": {Data: raw},
+	}
+	host, err := detect("arm64", files, 4)
+	require.NoError(t, err)
+	require.Equal(t, []string{"dotprod", "fullfp16", "lse", "neon", "rdm"}, host.Features)
+	require.Equal(t, 2.0, host.FMAsPerCycle)
+	require.Equal(t, int64(64<<10), host.L1D, "from the record, the system told nothing")
+	a76, err := Parse("cortex-a76")
+	require.NoError(t, err)
+	require.NoError(t, a76.runsOn(host))
+	v1, err := Parse("neoverse-v1")
+	require.NoError(t, err)
+	require.ErrorContains(t, v1.runsOn(host), "bf16, fp16fml, i8mm, sve")
+
+	files["proc/cpuinfo"] = &fstest.MapFile{Data: []byte("")} // an emulator shows another machine's
+	plain, err := detect("arm64", files, 4)
+	require.NoError(t, err)
+	require.Equal(t, "generic", plain.CPU)
+	require.Empty(t, plain.Tune)
+}
