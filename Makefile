@@ -1,0 +1,47 @@
+# make setup   installs what is missing: Go (into .tools/), LLVM 19 and its linker
+# make demo    compiles SqueezeNet 1.1 and runs it on two pictures
+# make build   leaves the command at bin/texel
+# make test    vet, staticcheck and every test
+# make bench   how fast the models are here
+# make fuzz    the fuzz targets, FUZZTIME each
+# make lint    vet, staticcheck and formatting
+
+GO = $(shell scripts/setup.sh go)
+export CGO_ENABLED = 0
+FUZZTIME ?= 20s
+DEMO = testdata/squeezenet1.1
+PICTURE = --crop center --resize area --channels bgr --mean 104,117,123 --labels $(DEMO)/labels.txt --top 3
+
+.PHONY: setup setup-test build demo test lint fuzz bench clean
+
+setup:
+	@scripts/setup.sh build
+
+setup-test: setup
+	@scripts/setup.sh test
+
+build: setup
+	@$(GO) build -trimpath -o bin/texel ./cmd/texel
+
+demo: build
+	bin/texel compile $(DEMO)/model.onnx -o build/squeezenet1.1.texel
+	bin/texel run build/squeezenet1.1.texel --input image=$(DEMO)/picture.png $(PICTURE)
+	bin/texel run build/squeezenet1.1.texel --input image=$(DEMO)/cat.png $(PICTURE)
+	@bin/texel inspect build/squeezenet1.1.texel | grep '^memory'
+
+lint: setup
+	@test -z "$$($(dir $(GO))gofmt -l $$(git ls-files '*.go'))" || { $(dir $(GO))gofmt -l $$(git ls-files '*.go'); echo "these files are not formatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+test: setup-test lint
+	$(GO) test ./...
+
+fuzz: setup
+	scripts/fuzz.sh $(FUZZTIME)
+
+bench: build
+	scripts/bench.sh
+
+clean:
+	rm -rf bin build
