@@ -39,7 +39,7 @@ var Rooms = []Room{
 	{Folder: "cmd/texel", Holds: "the command",
 		Imports: []string{".", "relay/...", "tir/...", "schedule/...", "lower/...", "codegen/...", "cost/...", "texture", "memplan",
 			"artifact", "runtime/...", "target", "internal/..."},
-		Modules: []string{"github.com/spf13/cobra", "github.com/vbauerster/mpb/v8", "golang.org/x/image", "golang.org/x/sys"}},
+		Modules: []string{"github.com/spf13/cobra", "github.com/vbauerster/mpb/v8", "golang.org/x/sys"}},
 	{Folder: "lower/...", Holds: "relay operators as tir definitions, and the schedule rules of each class of targets",
 		Imports: []string{"relay", "tir", "tir/arith", "schedule/...", "texture", "target", "cost", "lower/..."},
 		Tests:   []string{"relay/eval", "relay/transform", "tir/...", "codegen/...", "artifact", "runtime/..."}},
@@ -76,6 +76,7 @@ var Rooms = []Room{
 	{Folder: "target", Holds: "target records as data, and this machine's", Modules: []string{"golang.org/x/sys"}},
 	{Folder: "tensor", Holds: "element types, shapes, layouts, host arrays", Modules: []string{"golang.org/x/exp"}},
 	{Folder: "diag", Holds: "positions, errors, notes"},
+	{Folder: "internal/picture", Holds: "pictures as input tensors", Modules: []string{"golang.org/x/image"}},
 	{Folder: "internal/...", Holds: "what several rooms use and no user sees", Tests: []string{"relay/...", "tir/..."},
 		Modules: []string{"github.com/stretchr/testify"}},
 }
