@@ -1,0 +1,308 @@
+package arith
+
+import (
+	"slices"
+
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+)
+
+// linear is Σ k·atom + c. Its terms are sorted, with distinct atoms and no zero coefficient.
+type linear struct {
+	terms []term
+	c     int64
+}
+
+type term struct {
+	atom tir.Expr
+	k    int64
+}
+
+// maxProduct bounds the terms that multiplying out two sums may give.
+const maxProduct = 64
+
+func constant(c int64) linear { return linear{c: c} }
+
+func (a *Analyzer) single(atom tir.Expr) linear {
+	if c, ok := tir.AsInt(atom); ok {
+		return constant(c)
+	}
+	return linear{terms: []term{{atom, 1}}}
+}
+
+// plus returns l + k·o, not sorted.
+func (l linear) plus(o linear, k int64) linear {
+	out := linear{make([]term, len(l.terms), len(l.terms)+len(o.terms)), l.c + k*o.c}
+	copy(out.terms, l.terms)
+	for _, t := range o.terms {
+		out.add(t.atom, k*t.k)
+	}
+	out.terms = slices.DeleteFunc(out.terms, func(t term) bool { return t.k == 0 })
+	return out
+}
+
+// add adds k·atom in place, leaving zero coefficients.
+func (l *linear) add(atom tir.Expr, k int64) {
+	for i := range l.terms {
+		if Equal(l.terms[i].atom, atom) {
+			l.terms[i].k += k
+			return
+		}
+	}
+	l.terms = append(l.terms, term{atom, k})
+}
+
+func (l linear) scale(k int64) linear {
+	if k == 0 {
+		return linear{}
+	}
+	out := linear{make([]term, 0, len(l.terms)), l.c * k}
+	for _, t := range l.terms {
+		if t.k*k != 0 {
+			out.terms = append(out.terms, term{t.atom, t.k * k})
+		}
+	}
+	return out
+}
+
+func (l linear) find(atom tir.Expr) int64 {
+	for _, t := range l.terms {
+		if Equal(t.atom, atom) {
+			return t.k
+		}
+	}
+	return 0
+}
+
+// sorted returns l with its terms in order.
+func (a *Analyzer) sorted(l linear) linear {
+	less := func(x, y term) int { return a.compareAtoms(x.atom, y.atom) }
+	if !slices.IsSortedFunc(l.terms, less) {
+		l.terms = slices.Clone(l.terms)
+		slices.SortStableFunc(l.terms, less)
+	}
+	return l
+}
+
+// expr builds the tree: positive terms lead, negative ones are subtracted, the constant is last.
+func (l linear) expr() tir.Expr {
+	if len(l.terms) == 0 {
+		return &tir.Int{DType: tensor.Int64, Value: l.c}
+	}
+	c := l.c
+	var out tir.Expr
+	lead := slices.IndexFunc(l.terms, func(t term) bool { return t.k > 0 })
+	if lead >= 0 {
+		out = scaled(l.terms[lead].atom, l.terms[lead].k)
+	} else if c > 0 {
+		out, c = &tir.Int{DType: tensor.Int64, Value: c}, 0
+	}
+	for i, t := range l.terms {
+		switch {
+		case i == lead:
+		case out == nil:
+			out = scaled(t.atom, t.k)
+		case t.k > 0 || t.k == minInt:
+			out = &tir.Binary{Op: tir.Add, A: out, B: scaled(t.atom, t.k)}
+		default:
+			out = &tir.Binary{Op: tir.Sub, A: out, B: scaled(t.atom, -t.k)}
+		}
+	}
+	switch {
+	case c > 0 || c == minInt:
+		out = &tir.Binary{Op: tir.Add, A: out, B: &tir.Int{DType: tensor.Int64, Value: c}}
+	case c < 0:
+		out = &tir.Binary{Op: tir.Sub, A: out, B: &tir.Int{DType: tensor.Int64, Value: -c}}
+	}
+	return out
+}
+
+func scaled(e tir.Expr, k int64) tir.Expr {
+	if k == 1 {
+		return e
+	}
+	return &tir.Binary{Op: tir.Mul, A: e, B: &tir.Int{DType: tensor.Int64, Value: k}}
+}
+
+// lin returns the canonical form of a scalar int64 expression.
+func (a *Analyzer) lin(e tir.Expr) linear {
+	switch n := e.(type) {
+	case *tir.Int:
+		return constant(n.Value)
+	case *tir.Var:
+		a.rank(n)
+		if b, ok := a.vars[n]; ok && b.lo == b.hi {
+			return constant(b.lo)
+		}
+		return linear{terms: []term{{n, 1}}}
+	}
+	if l, ok := a.memo[e]; ok {
+		return l
+	}
+	l := a.sorted(a.linOf(e))
+	a.memo[e] = l
+	return l
+}
+
+func (a *Analyzer) linOf(e tir.Expr) linear {
+	b, ok := e.(*tir.Binary)
+	if !ok {
+		out := a.simp(e)
+		if _, changed := out.(*tir.Binary); changed {
+			return a.lin(out)
+		}
+		return a.single(out)
+	}
+	switch b.Op {
+	case tir.Add:
+		return a.recombine(a.lin(b.A).plus(a.lin(b.B), 1))
+	case tir.Sub:
+		return a.recombine(a.lin(b.A).plus(a.lin(b.B), -1))
+	case tir.Mul:
+		return a.multiply(a.lin(b.A), a.lin(b.B))
+	case tir.FloorDiv, tir.FloorMod, tir.Div, tir.Mod:
+		return a.divide(b.Op, a.lin(b.A), a.lin(b.B))
+	case tir.Min, tir.Max:
+		return a.extremum(b.Op, a.lin(b.A), a.lin(b.B))
+	}
+	return a.single(tir.Bin(b.Op, a.Simplify(b.A), a.Simplify(b.B)))
+}
+
+// multiply multiplies out sums; what is not linear becomes a product of atoms in order.
+func (a *Analyzer) multiply(x, y linear) linear {
+	if len(x.terms) == 0 {
+		return a.recombine(y.scale(x.c))
+	}
+	if len(y.terms) == 0 {
+		return a.recombine(x.scale(y.c))
+	}
+	if len(x.terms)*len(y.terms) > maxProduct {
+		p, q := x.expr(), y.expr()
+		if a.compareAtoms(p, q) > 0 {
+			p, q = q, p
+		}
+		return a.single(&tir.Binary{Op: tir.Mul, A: p, B: q})
+	}
+	out := x.scale(y.c).plus(linear{terms: y.terms}, x.c)
+	for _, s := range x.terms {
+		for _, t := range y.terms {
+			out = out.plus(linear{terms: []term{{a.product(s.atom, t.atom), 1}}}, s.k*t.k)
+		}
+	}
+	return out
+}
+
+func (a *Analyzer) product(x, y tir.Expr) tir.Expr {
+	var factors []tir.Expr
+	var split func(e tir.Expr)
+	split = func(e tir.Expr) {
+		if b, ok := e.(*tir.Binary); ok && b.Op == tir.Mul {
+			split(b.A)
+			split(b.B)
+			return
+		}
+		factors = append(factors, e)
+	}
+	split(x)
+	split(y)
+	slices.SortStableFunc(factors, a.compareAtoms)
+	out := factors[0]
+	for _, f := range factors[1:] {
+		out = &tir.Binary{Op: tir.Mul, A: out, B: f}
+	}
+	return out
+}
+
+// extremum simplifies min and max by the sign of the difference.
+func (a *Analyzer) extremum(op tir.BinaryOp, x, y linear) linear {
+	d := a.sorted(x.plus(y, -1))
+	if len(d.terms) == 0 || a.exact(d) {
+		b := a.bounds(d)
+		if b.hi <= 0 == (op == tir.Min) && (b.hi <= 0 || b.lo >= 0) {
+			return x
+		}
+		if b.hi <= 0 || b.lo >= 0 {
+			return y
+		}
+	}
+	p, q := x.expr(), y.expr()
+	if a.compareAtoms(p, q) > 0 {
+		p, q = q, p
+	}
+	return a.single(&tir.Binary{Op: op, A: p, B: q})
+}
+
+// recombine undoes splits: k·m·(y//m) + k·(y%%m) → k·y, and k·m·((y//m)%%n) + k·(y%%m) → k·(y%%(m·n)).
+func (a *Analyzer) recombine(l linear) linear {
+again:
+	if len(l.terms) < 2 {
+		return l
+	}
+	for i, t := range l.terms {
+		mod, ok := t.atom.(*tir.Binary)
+		if !ok || mod.Op != tir.FloorMod {
+			continue
+		}
+		m, ok := tir.AsInt(mod.B)
+		step := t.k * m
+		if !ok || m <= 0 || step/m != t.k {
+			continue
+		}
+		y := a.lin(mod.A)
+		if !a.exact(y) {
+			continue
+		}
+		q := a.floorDiv(y, m)
+		if len(q.terms) == 0 {
+			continue
+		}
+		found := true
+		for _, s := range q.terms {
+			found = found && l.find(s.atom) == step*s.k
+		}
+		if found {
+			l = l.plus(linear{terms: []term{t}}, -1).plus(y, t.k).plus(q, -step)
+			goto again
+		}
+		for j, s := range l.terms {
+			outer, ok := s.atom.(*tir.Binary)
+			if j == i || !ok || outer.Op != tir.FloorMod || s.k != step {
+				continue
+			}
+			n, ok := tir.AsInt(outer.B)
+			if !ok || n <= 0 || n > maxInt/m || !Equal(outer.A, a.sorted(q).expr()) {
+				continue
+			}
+			both := linear{terms: []term{t, s}}
+			l = l.plus(both, -1).plus(a.floorMod(y, m*n), t.k)
+			goto again
+		}
+	}
+	return l
+}
+
+// exact reports whether l cannot have wrapped around: everything in it is bounded or an index.
+func (a *Analyzer) exact(l linear) bool {
+	for _, t := range l.terms {
+		if _, ok := t.atom.(*tir.Var); ok {
+			continue
+		}
+		if b := a.atomBounds(t.atom); b.lo > minInt && b.hi < maxInt {
+			continue
+		}
+		loads := false
+		tir.Walk(t.atom, func(n any) bool {
+			switch n := n.(type) {
+			case *tir.Load, *tir.Call:
+				loads = true
+			case *tir.Cast:
+				loads = loads || !n.A.Type().DType.IsInt()
+			}
+			return !loads
+		})
+		if loads {
+			return false
+		}
+	}
+	return true
+}

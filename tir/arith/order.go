@@ -1,0 +1,184 @@
+package arith
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/texel-ml/texel/tir"
+)
+
+// Equal reports whether two expressions are the same tree: the same variables and buffers, constants by their bits.
+func Equal(x, y tir.Expr) bool {
+	if x == y {
+		return true
+	}
+	if x == nil || y == nil {
+		return false
+	}
+	switch x := x.(type) {
+	case *tir.Var:
+		return false
+	case *tir.Int:
+		y, ok := y.(*tir.Int)
+		return ok && *x == *y
+	case *tir.Float:
+		y, ok := y.(*tir.Float)
+		return ok && x.DType == y.DType && math.Float64bits(x.Value) == math.Float64bits(y.Value)
+	case *tir.Binary:
+		y, ok := y.(*tir.Binary)
+		return ok && x.Op == y.Op && Equal(x.A, y.A) && Equal(x.B, y.B)
+	case *tir.Not:
+		y, ok := y.(*tir.Not)
+		return ok && Equal(x.A, y.A)
+	case *tir.Select:
+		y, ok := y.(*tir.Select)
+		return ok && Equal(x.Cond, y.Cond) && Equal(x.Then, y.Then) && Equal(x.Else, y.Else)
+	case *tir.Cast:
+		y, ok := y.(*tir.Cast)
+		return ok && x.DType == y.DType && Equal(x.A, y.A)
+	case *tir.Load:
+		y, ok := y.(*tir.Load)
+		return ok && x.Buffer == y.Buffer && equalList(x.Indices, y.Indices)
+	case *tir.Call:
+		y, ok := y.(*tir.Call)
+		return ok && x.Fn == y.Fn && equalList(x.Args, y.Args)
+	case *tir.Ramp:
+		y, ok := y.(*tir.Ramp)
+		return ok && x.Lanes == y.Lanes && Equal(x.Base, y.Base) && Equal(x.Stride, y.Stride)
+	case *tir.Broadcast:
+		y, ok := y.(*tir.Broadcast)
+		return ok && x.Lanes == y.Lanes && Equal(x.A, y.A)
+	}
+	return false
+}
+
+func equalList(x, y []tir.Expr) bool {
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if !Equal(x[i], y[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// compareAtoms orders terms: by the outermost variable, plain variables first, then by structure.
+func (a *Analyzer) compareAtoms(x, y tir.Expr) int {
+	if x == y {
+		return 0
+	}
+	if c := cmp.Compare(a.outermost(x), a.outermost(y)); c != 0 {
+		return c
+	}
+	return a.compareTrees(x, y)
+}
+
+func (a *Analyzer) outermost(e tir.Expr) int {
+	if v, ok := e.(*tir.Var); ok {
+		return a.rank(v)
+	}
+	first := math.MaxInt
+	tir.Walk(e, func(n any) bool {
+		if v, ok := n.(*tir.Var); ok {
+			first = min(first, a.rank(v))
+		}
+		return true
+	})
+	return first
+}
+
+// compareTrees is a total order of expressions.
+func (a *Analyzer) compareTrees(x, y tir.Expr) int {
+	if x == y {
+		return 0
+	}
+	if c := cmp.Compare(kindOf(x), kindOf(y)); c != 0 {
+		return c
+	}
+	switch x := x.(type) {
+	case *tir.Var:
+		return cmp.Compare(a.rank(x), a.rank(y.(*tir.Var)))
+	case *tir.Int:
+		y := y.(*tir.Int)
+		return cmp.Or(cmp.Compare(x.DType, y.DType), cmp.Compare(x.Value, y.Value))
+	case *tir.Float:
+		y := y.(*tir.Float)
+		return cmp.Or(cmp.Compare(x.DType, y.DType), cmp.Compare(math.Float64bits(x.Value), math.Float64bits(y.Value)))
+	case *tir.Binary:
+		y := y.(*tir.Binary)
+		return cmp.Or(cmp.Compare(x.Op, y.Op), a.compareTrees(x.A, y.A), a.compareTrees(x.B, y.B))
+	case *tir.Not:
+		return a.compareTrees(x.A, y.(*tir.Not).A)
+	case *tir.Select:
+		y := y.(*tir.Select)
+		return cmp.Or(a.compareTrees(x.Cond, y.Cond), a.compareTrees(x.Then, y.Then), a.compareTrees(x.Else, y.Else))
+	case *tir.Cast:
+		y := y.(*tir.Cast)
+		return cmp.Or(cmp.Compare(x.DType, y.DType), a.compareTrees(x.A, y.A))
+	case *tir.Load:
+		y := y.(*tir.Load)
+		return cmp.Or(cmp.Compare(a.bufferRank(x.Buffer), a.bufferRank(y.Buffer)), a.compareLists(x.Indices, y.Indices))
+	case *tir.Call:
+		y := y.(*tir.Call)
+		return cmp.Or(cmp.Compare(x.Fn, y.Fn), a.compareLists(x.Args, y.Args))
+	case *tir.Ramp:
+		y := y.(*tir.Ramp)
+		return cmp.Or(cmp.Compare(x.Lanes, y.Lanes), a.compareTrees(x.Base, y.Base), a.compareTrees(x.Stride, y.Stride))
+	case *tir.Broadcast:
+		y := y.(*tir.Broadcast)
+		return cmp.Or(cmp.Compare(x.Lanes, y.Lanes), a.compareTrees(x.A, y.A))
+	}
+	panic("arith: unknown expression")
+}
+
+func (a *Analyzer) compareLists(x, y []tir.Expr) int {
+	if c := cmp.Compare(len(x), len(y)); c != 0 {
+		return c
+	}
+	for i := range x {
+		if c := a.compareTrees(x[i], y[i]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func (a *Analyzer) bufferRank(b *tir.Buffer) int {
+	n, ok := a.bufs[b]
+	if !ok {
+		n = len(a.bufs)
+		a.bufs[b] = n
+	}
+	return n
+}
+
+func kindOf(e tir.Expr) int {
+	switch e.(type) {
+	case *tir.Var:
+		return 0
+	case *tir.Binary:
+		return 1
+	case *tir.Select:
+		return 2
+	case *tir.Cast:
+		return 3
+	case *tir.Load:
+		return 4
+	case *tir.Call:
+		return 5
+	case *tir.Not:
+		return 6
+	case *tir.Ramp:
+		return 7
+	case *tir.Broadcast:
+		return 8
+	case *tir.Int:
+		return 9
+	case *tir.Float:
+		return 10
+	}
+	panic(fmt.Sprintf("arith: unknown expression %T", e))
+}
