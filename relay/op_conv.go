@@ -175,6 +175,9 @@ func inferConv(s *Site) (Type, error) {
 	if c.o%a.Groups != 0 {
 		return nil, s.Illegal("%d output channels are no multiple of %d groups", c.o, a.Groups)
 	}
+	if block := c.kernel.Block('O'); block > 1 && a.Channels <= c.o && a.Channels > c.o-block {
+		c.o = a.Channels // the rest of the weight's last block is padding
+	}
 	if a.Channels != 0 && a.Channels != c.o {
 		return nil, s.Illegal("channels=%d, but weight has %d", a.Channels, c.o)
 	}

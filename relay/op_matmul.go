@@ -4,8 +4,9 @@ import "github.com/texel-ml/texel/tensor"
 
 // DenseAttrs are the attributes of nn.dense.
 type DenseAttrs struct {
-	Units    int          `relay:"units"`     // output features; 0: as the weight has
-	OutDType tensor.DType `relay:"out_dtype"` // Invalid: the data's
+	Units        int          `relay:"units"`         // output features; 0: as the weight has
+	OutDType     tensor.DType `relay:"out_dtype"`     // Invalid: the data's
+	WeightLayout string       `relay:"weight_layout"` // of N and K, for example NK32n; empty: NK
 }
 
 // MatmulAttrs are the attributes of nn.matmul and nn.batch_matmul.
@@ -60,6 +61,18 @@ func inferDense(s *Site) (Type, error) {
 		return nil, err
 	}
 	data, weight := t[0].Shape, t[1].Shape
+	if a.WeightLayout != "" {
+		layout, err := s.layout(a.WeightLayout, "", weight)
+		if err != nil {
+			return nil, err
+		}
+		if weight, err = layout.Logical(weight, "NK"); err != nil {
+			return nil, s.Illegal("weight_layout %v must have the axes NK: %v", layout, err)
+		}
+		if a.Units != 0 && a.Units <= weight[0] && layout.Block('N') > 1 {
+			weight = tensor.Shape{a.Units, weight[1]} // the rest of the last block is padding
+		}
+	}
 	if len(data) < 1 || len(weight) != 2 {
 		return nil, s.Illegal("data %v and weight %v, wanted (…, K) and (N, K)", data, weight)
 	}
