@@ -25,7 +25,8 @@ type Room struct {
 var Common = []string{"tensor", "diag"}
 
 // TestModules are the third-party modules that any test may import.
-var TestModules = []string{"github.com/stretchr/testify", "github.com/google/go-cmp", "pgregory.net/rapid"}
+var TestModules = []string{"github.com/stretchr/testify", "github.com/google/go-cmp", "pgregory.net/rapid",
+	"github.com/ebitengine/purego", "golang.org/x/sys"}
 
 // TestImports are the folders of ours that any test may import.
 var TestImports = []string{"internal/golden", "internal/numtest"}

@@ -1,0 +1,67 @@
+package llvm
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+
+	"github.com/texel-ml/texel/target"
+)
+
+// The data layouts of LLVM 19, as clang-19 writes them.
+const (
+	layoutX86 = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+	layoutARM = "e-m:e-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
+)
+
+// module is an LLVM module under construction.
+type module struct {
+	*ir.Module
+	t        *target.Target
+	declared map[string]*ir.Func
+	attrs    []ir.FuncAttribute
+	scopes   int // metadata ids handed out
+}
+
+func newModule(name string, t *target.Target) *module {
+	m := &module{Module: ir.NewModule(), t: t, declared: map[string]*ir.Func{}, attrs: funcAttrs(t)}
+	m.SourceFilename = name
+	m.TargetTriple = t.Triple
+	m.DataLayout = layoutX86
+	if t.Arch == "aarch64" {
+		m.DataLayout = layoutARM
+	}
+	return m
+}
+
+// funcAttrs returns the attributes of every function for a target. The vector width is said twice: some x86 levels
+// otherwise split 512-bit vectors in two.
+func funcAttrs(t *target.Target) []ir.FuncAttribute {
+	list := []ir.FuncAttribute{enum.FuncAttrNoUnwind, ir.AttrPair{Key: "target-cpu", Value: t.CPU}}
+	if t.Tune != "" {
+		list = append(list, ir.AttrPair{Key: "tune-cpu", Value: t.Tune})
+	}
+	if len(t.Features) > 0 {
+		list = append(list, ir.AttrPair{Key: "target-features", Value: "+" + strings.Join(t.Features, ",+")})
+	}
+	if t.Arch == "x86-64" {
+		bits := fmt.Sprint(t.VectorBits)
+		list = append(list, ir.AttrPair{Key: "prefer-vector-width", Value: bits}, ir.AttrPair{Key: "min-legal-vector-width", Value: bits})
+	}
+	return append(list, ir.AttrString("no-builtins"), ir.AttrPair{Key: "frame-pointer", Value: "none"})
+}
+
+// declare makes sure that a function of LLVM's own is declared.
+func (m *module) declare(name string, ret types.Type, params ...tok) {
+	if m.declared[name] != nil {
+		return
+	}
+	list := make([]*ir.Param, len(params))
+	for i, t := range params {
+		list[i] = ir.NewParam("", t)
+	}
+	m.declared[name] = m.NewFunc(name, ret, list...)
+}
