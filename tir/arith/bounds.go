@@ -154,6 +154,9 @@ func (a *Analyzer) valueBounds(e tir.Expr) interval {
 
 func (a *Analyzer) binaryBounds(n *tir.Binary) interval {
 	x, y := a.valueBounds(n.A), a.valueBounds(n.B)
+	if x.lo > x.hi || y.lo > y.hi {
+		return anything // never evaluated
+	}
 	switch n.Op {
 	case tir.Add:
 		return interval{addSat(x.lo, y.lo), addSat(x.hi, y.hi)}
