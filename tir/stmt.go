@@ -86,9 +86,9 @@ type IterKind uint8
 
 // The kinds of iteration variable.
 const (
-	Spatial  IterKind = iota // each value is one independent instance
-	Reduce                   // instances update the same element, in any order
-	Ordered                  // order matters; primitives may not enter
+	Spatial IterKind = iota // each value is one independent instance
+	Reduce                  // instances update the same element, in any order
+	Ordered                 // order matters; primitives may not enter
 )
 
 var iterKindNames = [...]string{"spatial", "reduce", "opaque"}

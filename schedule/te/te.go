@@ -19,11 +19,12 @@ import (
 
 // Tensor is a stage: an input, or something computed from earlier stages.
 type Tensor struct {
-	Buffer *tir.Buffer
-	iters  []tir.IterVar // spatial, then reduce
-	init   tir.Expr      // of a reduction
-	value  tir.Expr      // the element; in a reduction with the accumulator in acc's place
-	opaque *opaque
+	Buffer  *tir.Buffer
+	iters   []tir.IterVar // spatial, then reduce
+	spatial int           // how many of iters are spatial
+	init    tir.Expr      // of a reduction
+	value   tir.Expr      // the element; in a reduction with the accumulator in acc's place
+	opaque  *opaque
 }
 
 type opaque struct {
@@ -48,6 +49,29 @@ func (t *Tensor) At(indices ...tir.Expr) tir.Expr {
 
 // Shape returns the extents of t.
 func (t *Tensor) Shape() []int { return t.Buffer.Shape }
+
+// ReduceAxes returns the number of reduce axes of t.
+func (t *Tensor) ReduceAxes() int { return len(t.iters) - t.spatial }
+
+// Extents returns the extents of all axes, spatial and reduce.
+func (t *Tensor) Extents() []int {
+	list := make([]int, len(t.iters))
+	for i, iv := range t.iters {
+		list[i] = iv.Extent
+	}
+	return list
+}
+
+// IsOpaque reports whether t is written by a statement.
+func (t *Tensor) IsOpaque() bool { return t.opaque != nil }
+
+// OpaqueInputs returns the stages that an opaque stage reads, nil for others.
+func (t *Tensor) OpaqueInputs() []*Tensor {
+	if t.opaque == nil {
+		return nil
+	}
+	return t.opaque.ins
+}
 
 // DType returns the element type of t.
 func (t *Tensor) DType() tensor.DType { return t.Buffer.DType }
@@ -91,6 +115,9 @@ func Opaque(outs []*Tensor, ins []*Tensor, temp []*tir.Buffer, body tir.Stmt) {
 
 func (t *Tensor) axes(prefix string, extents []int, kind tir.IterKind) []tir.Expr {
 	vars := make([]tir.Expr, len(extents))
+	if kind == tir.Spatial {
+		t.spatial = len(extents)
+	}
 	for n, e := range extents {
 		v := tir.NewVar(fmt.Sprintf("%s%d", prefix, n))
 		t.iters = append(t.iters, tir.IterVar{Var: v, Extent: e, Kind: kind})

@@ -1,0 +1,179 @@
+package schedule
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/texel-ml/texel/tir"
+)
+
+// CacheWrite lets block b write to a new buffer in the given scope, and adds a block that copies it to where b wrote
+// before. It returns the copying block, which stands after b's nest.
+func (s *Schedule) CacheWrite(b Block, scope tir.Scope) Block {
+	p := s.block("cache_write", b)
+	if p == nil {
+		return Block{}
+	}
+	block := p.realize.Block
+	if block.Opaque || len(block.Writes) != 1 {
+		s.refuse("cache_write", b.name, "writes %d regions or is opaque; wanted one region", len(block.Writes))
+		return Block{}
+	}
+	buf := block.Writes[0].Buffer
+	cache := s.cacheOf(buf, scope)
+	s.changeBlock(p.realize, buf, cache)
+	name := s.blockName(cache.Name + "_back")
+	top := s.topOf(b.name)
+	copyNest := s.copyNest(name, cache, buf)
+	s.setRoot(swap(s.fn.Root().Body, top, &tir.Seq{Stmts: []tir.Stmt{top, copyNest}}), append(append([]*tir.Buffer{}, s.fn.Root().Allocs...), cache))
+	s.flattenRoot()
+	out := Block{name, s.id("b")}
+	s.record("cache_write", []string{b.id}, []string{strconv.Quote(string(scope))}, out.id)
+	return out
+}
+
+// CacheRead lets block b read its operand buffer number i (counted among the distinct buffers that it reads) through a
+// new buffer in the given scope, and adds a block that fills it. It returns the filling block, which stands before b's
+// nest.
+func (s *Schedule) CacheRead(b Block, i int, scope tir.Scope) Block {
+	p := s.block("cache_read", b)
+	if p == nil {
+		return Block{}
+	}
+	buf := operand(p.realize.Block, i)
+	if buf == nil || p.realize.Block.Opaque {
+		s.refuse("cache_read", b.name, "has no operand buffer %d that can be cached", i)
+		return Block{}
+	}
+	cache := s.cacheOf(buf, scope)
+	s.changeBlock(p.realize, buf, cache)
+	name := s.blockName(cache.Name)
+	top := s.topOf(b.name)
+	copyNest := s.copyNest(name, buf, cache)
+	s.setRoot(swap(s.fn.Root().Body, top, &tir.Seq{Stmts: []tir.Stmt{copyNest, top}}), append(append([]*tir.Buffer{}, s.fn.Root().Allocs...), cache))
+	s.flattenRoot()
+	out := Block{name, s.id("b")}
+	s.record("cache_read", []string{b.id}, []string{itoa(i), strconv.Quote(string(scope))}, out.id)
+	return out
+}
+
+// SetScope moves the buffer that block b writes to another scope. The buffer must be an intermediate one.
+func (s *Schedule) SetScope(b Block, scope tir.Scope) {
+	p := s.block("set_scope", b)
+	if p == nil {
+		return
+	}
+	buf := p.realize.Block.Writes[0].Buffer
+	for _, q := range s.fn.Params {
+		if q == buf {
+			s.refuse("set_scope", b.name, "writes the parameter %s; wanted an intermediate buffer", buf.Name)
+			return
+		}
+	}
+	c := *buf
+	c.Scope = scope
+	s.replaceBuffer(buf, &c)
+	s.record("set_scope", []string{b.id}, []string{strconv.Quote(string(scope))})
+}
+
+// operand returns the i-th distinct buffer that b reads.
+func operand(b *tir.Block, i int) *tir.Buffer {
+	seen := map[*tir.Buffer]bool{}
+	for _, r := range b.Reads {
+		if !seen[r.Buffer] {
+			if len(seen) == i {
+				return r.Buffer
+			}
+			seen[r.Buffer] = true
+		}
+	}
+	return nil
+}
+
+func (s *Schedule) cacheOf(buf *tir.Buffer, scope tir.Scope) *tir.Buffer {
+	name := buf.Name + "_" + string(scope)
+	for n := 1; s.bufferNamed(name); n++ {
+		name = fmt.Sprintf("%s_%s%d", buf.Name, scope, n)
+	}
+	return &tir.Buffer{Name: name, DType: buf.DType, Shape: buf.Shape, Scope: scope}
+}
+
+func (s *Schedule) bufferNamed(name string) bool {
+	for _, list := range [][]*tir.Buffer{s.fn.Params, s.fn.Root().Allocs} {
+		for _, b := range list {
+			if b.Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *Schedule) blockName(name string) string {
+	base := name
+	for n := 1; s.find(func(st tir.Stmt) bool { r, ok := st.(*tir.BlockRealize); return ok && r.Block.Name == name }) != nil; n++ {
+		name = fmt.Sprintf("%s%d", base, n)
+	}
+	return name
+}
+
+// changeBlock replaces buffer from by to inside one block.
+func (s *Schedule) changeBlock(r *tir.BlockRealize, from, to *tir.Buffer) {
+	s.setRoot(swap(s.fn.Root().Body, r, withBuffer(r, from, to)), s.fn.Root().Allocs)
+}
+
+// topOf returns the statement of the root's sequence that holds the named block.
+func (s *Schedule) topOf(block string) tir.Stmt {
+	body := s.fn.Root().Body
+	seq, ok := body.(*tir.Seq)
+	if !ok {
+		return body
+	}
+	for _, st := range seq.Stmts {
+		for _, c := range realizesIn(st) {
+			if c.realize.Block.Name == block {
+				return st
+			}
+		}
+	}
+	return body
+}
+
+// copyNest returns loops that copy from into to, element by element.
+func (s *Schedule) copyNest(name string, from, to *tir.Buffer) tir.Stmt {
+	b := &tir.Block{Name: name}
+	var idx, values []tir.Expr
+	var loops []*tir.For
+	for n, extent := range to.Shape {
+		iv := s.newVar(fmt.Sprintf("c%d", n))
+		loop := s.newVar(fmt.Sprintf("c%d", n))
+		b.Iters = append(b.Iters, tir.IterVar{Var: iv, Extent: extent, Kind: tir.Spatial})
+		idx, values = append(idx, iv), append(values, loop)
+		loops = append(loops, &tir.For{Var: loop, Min: tir.I(0), Extent: tir.I(extent)})
+	}
+	b.Body = &tir.Store{Buffer: to, Indices: idx, Value: &tir.Load{Buffer: from, Indices: idx}}
+	b.Reads, b.Writes = tir.Accesses(b)
+	var st tir.Stmt = &tir.BlockRealize{Values: values, Block: b}
+	for n := len(loops) - 1; n >= 0; n-- {
+		loops[n].Body = st
+		st = loops[n]
+	}
+	return st
+}
+
+// flattenRoot makes one flat sequence of the root's nested ones.
+func (s *Schedule) flattenRoot() {
+	var list []tir.Stmt
+	var add func(st tir.Stmt)
+	add = func(st tir.Stmt) {
+		if seq, ok := st.(*tir.Seq); ok {
+			for _, c := range seq.Stmts {
+				add(c)
+			}
+			return
+		}
+		list = append(list, st)
+	}
+	add(s.fn.Root().Body)
+	s.setRoot(tir.Block1(list...), s.fn.Root().Allocs)
+}
