@@ -1,0 +1,143 @@
+package lower
+
+import (
+	"strings"
+
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+)
+
+var convRules = map[string]OpRule{"conv": lowerConv}
+
+// lowerConv defines a convolution of one to three spatial axes, any layout, stride, dilation and grouping:
+//
+//	out[n, o, x] = Σ_{k, c} data[n, g·C/G + c, x·stride + k·dilation − pad] · weight[o, c, k]
+//
+// The reduce variables are the window's axes, then the channel. A depthwise convolution reads its border through a
+// Select; others read from a padded copy of their operand, which the schedule keeps small.
+func lowerConv(s *Site) ([]Operand, error) {
+	a := s.Call.Attrs.(*relay.ConvAttrs)
+	data, kernel := tensor.MustLayout(a.DataLayout), tensor.MustLayout(a.KernelLayout)
+	out := data
+	if a.OutLayout != "" {
+		out = tensor.MustLayout(a.OutLayout)
+	}
+	spatial := strings.Trim(data.Letters(), "NC")
+	x, w := s.In[0], s.In[1]
+	perGroup := kernel.Extent(w.Shape, 'I')
+	channels := out.Extent(s.Out().Shape, 'C')
+	each := channels / a.Groups
+	depthwise := a.Groups > 1 && perGroup == 1
+	extents := make([]int, 0, len(spatial)+1)
+	for _, l := range spatial {
+		extents = append(extents, kernel.Extent(w.Shape, byte(l)))
+	}
+	extents = append(extents, perGroup)
+	padded := hasPadding(a.Padding)
+	source, begin := x, a.Padding[:len(spatial)]
+	anchor := &Anchor{Kind: "conv", Block: kernel.Block('O')}
+	if depthwise {
+		anchor.Kind = "depthwise"
+	} else if padded {
+		source = padSpatial(s, x, data, spatial, a.Padding)
+		anchor.Pad = source.Tensor
+		begin = make([]int, len(spatial))
+	}
+	weight := s.Tensor(1)
+	d := s.Out().DType
+	result := s.Reduce(s.Out().Shape, d, extents, tir.Const(d, 0), tir.Plus, func(i, r []tir.Expr) tir.Expr {
+		at := logicalIndex(out, i)
+		channel := r[len(spatial)]
+		o := at['C']
+		if a.Groups > 1 {
+			channel = tir.Plus(tir.Times(tir.Bin(tir.FloorDiv, o, tir.I(each)), tir.I(perGroup)), channel)
+		}
+		from := map[byte]tir.Expr{'N': at['N'], 'C': channel}
+		tap := map[byte]tir.Expr{'O': o, 'I': r[len(spatial)]}
+		var inside tir.Expr
+		for n := range spatial {
+			l := spatial[n]
+			pos := tir.Plus(tir.Times(at[l], tir.I(a.Strides[n])), tir.Times(r[n], tir.I(a.Dilation[n])))
+			pos = tir.Minus(pos, tir.I(begin[n]))
+			from[l], tap[l] = pos, r[n]
+			if depthwise && padded {
+				inside = tir.All(inside, within(pos, data.Extent(x.Shape, l)))
+			}
+		}
+		read := source.Tensor.At(physicalIndex(data, from)...)
+		if inside != nil {
+			read = tir.Sel(inside, read, tir.Const(x.DType, 0))
+		}
+		return tir.Times(read, weight.At(physicalIndex(kernel, tap)...))
+	})
+	anchor.Stage, anchor.Weight = result.Tensor, weight
+	s.SetAnchor(anchor)
+	return []Operand{result}, nil
+}
+
+func hasPadding(padding []int) bool {
+	for _, p := range padding {
+		if p != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// within returns 0 ≤ pos < extent.
+func within(pos tir.Expr, extent int) tir.Expr {
+	return tir.Bin(tir.And, tir.Bin(tir.GE, pos, tir.I(0)), tir.Bin(tir.LT, pos, tir.I(extent)))
+}
+
+// padSpatial adds a stage that holds x with zeros around its spatial axes.
+func padSpatial(s *Site, x Operand, layout tensor.Layout, spatial string, padding []int) Operand {
+	shape := x.Shape.Clone()
+	for n := range spatial {
+		at := layout.Index(spatial[n])
+		shape[at] += padding[n] + padding[n+len(spatial)]
+	}
+	return s.Compute(shape, x.DType, func(i []tir.Expr) tir.Expr {
+		from := append([]tir.Expr{}, i...)
+		var inside tir.Expr
+		for n := range spatial {
+			at := layout.Index(spatial[n])
+			from[at] = tir.Minus(i[at], tir.I(padding[n]))
+			inside = tir.All(inside, within(from[at], x.Shape[at]))
+		}
+		return tir.Sel(inside, x.At(from...), tir.Const(x.DType, 0))
+	})
+}
+
+// logicalIndex returns, for each axis of a layout, the logical index that physical indices stand for.
+func logicalIndex(l tensor.Layout, physical []tir.Expr) map[byte]tir.Expr {
+	at := map[byte]tir.Expr{}
+	for n, axis := range l.Axes() {
+		if axis.Factor == 0 {
+			at[axis.Letter] = tir.Plus(tir.I(0), physical[n])
+			continue
+		}
+		at[axis.Letter] = tir.Plus(tir.Times(at[axis.Letter], tir.I(axis.Factor)), physical[n])
+	}
+	return at
+}
+
+// physicalIndex returns the indices at which a layout keeps the element with the given logical index.
+func physicalIndex(l tensor.Layout, at map[byte]tir.Expr) []tir.Expr {
+	axes := l.Axes()
+	out := make([]tir.Expr, len(axes))
+	step := map[byte]int{}
+	for n := len(axes) - 1; n >= 0; n-- {
+		letter, factor := axes[n].Letter, axes[n].Factor
+		if step[letter] == 0 {
+			step[letter] = 1
+		}
+		e := tir.Bin(tir.FloorDiv, at[letter], tir.I(step[letter]))
+		if factor > 0 {
+			e = tir.Bin(tir.FloorMod, e, tir.I(factor))
+			step[letter] *= factor
+		}
+		out[n] = e
+	}
+	return out
+}

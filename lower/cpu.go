@@ -1,0 +1,139 @@
+package lower
+
+import (
+	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/schedule/te"
+	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tir"
+)
+
+// cpuRules are the schedule rules of processors, the most special first.
+func cpuRules() []ScheduleRule {
+	return []ScheduleRule{
+		{"cpu-conv", anchored("conv"), scheduleConv},
+		{"cpu-depthwise", anchored("depthwise"), scheduleDepthwise},
+		{"cpu-dense", anchored("dense"), scheduleDense},
+		{"cpu-plain", func(*Definition, *target.Target) bool { return true }, schedulePlain},
+	}
+}
+
+// anchored accepts definitions with one result whose anchor is of the given kind, has its weight packed in panels along
+// the innermost axis of its result, and is followed only by stages of the same shape.
+func anchored(kind string) func(*Definition, *target.Target) bool {
+	return func(d *Definition, t *target.Target) bool {
+		a := d.Anchor
+		if t.Kind != target.CPU || a == nil || a.Kind != kind || len(d.Outputs) != 1 || (a.Block == 0 && kind != "depthwise") {
+			return false
+		}
+		after := false
+		for _, st := range d.Stages {
+			if after && !sameShape(st.Shape(), a.Stage.Shape()) {
+				return false
+			}
+			after = after || st == a.Stage
+		}
+		return true
+	}
+}
+
+func sameShape(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// anchorBlocks prepares an anchored function: stages other than the anchor, its padded operand and the result are
+// inlined, and the anchor's result becomes local. It returns the anchor's block and the result's.
+func anchorBlocks(s *schedule.Schedule, d *Definition) (anchor, out schedule.Block) {
+	for _, st := range d.Stages {
+		if st != d.Anchor.Stage && st != d.Anchor.Pad && st != d.Outputs[0] {
+			s.ComputeInline(s.Block(st.Buffer.Name))
+		}
+	}
+	anchor = s.Block(d.Anchor.Stage.Buffer.Name)
+	if d.Anchor.Stage == d.Outputs[0] {
+		return anchor, s.CacheWrite(anchor, tir.Local)
+	}
+	s.SetScope(anchor, tir.Local)
+	return anchor, s.Block(d.Outputs[0].Buffer.Name)
+}
+
+// tile is how one register tile covers the pixels (or rows) and the channels of a result.
+type tile struct {
+	rows    int // pixels at a time
+	vectors int // vectors of channels at a time
+	lanes   int // channels a vector
+}
+
+// registerTile picks the number of pixels at a time. A tile of m pixels and v vectors does m·v multiply-adds an element of
+// the reduction and needs v vector loads and m broadcasts; its accumulators must fit the registers beside the vectors of
+// the panel and one broadcast. Among the tiles that fit, the one with the least time for all pixels is taken, the last
+// tile being as small as what is left.
+func registerTile(pixels, block int, t *target.Target) tile {
+	lanes := min(t.Lanes(32), block)
+	v := max(1, block/lanes)
+	most := max(1, (t.VectorRegisters-v-1)/v)
+	cost := func(m int) float64 {
+		if m == 0 {
+			return 0
+		}
+		fma := float64(m*v) / t.FMAsPerCycle
+		load := float64(m+v) / 2
+		latency := 4.0
+		return max(fma, load, latency) + 0.5
+	}
+	best, least := 1, 0.0
+	for m := 1; m <= min(most, 14, pixels); m++ {
+		total := float64(pixels/m)*cost(m) + cost(pixels%m)
+		if m == 1 || total < least*0.995 {
+			best, least = m, total
+		}
+	}
+	return tile{best, v, lanes}
+}
+
+// innerLoops returns the loops that ComputeAt made around an anchor's block: one for each axis of its result, then one
+// for each reduce axis.
+func innerLoops(s *schedule.Schedule, b schedule.Block, st *te.Tensor) (spatial, reduce []schedule.Loop) {
+	loops := s.Loops(b)
+	n := len(st.Shape()) + st.ReduceAxes()
+	if len(loops) < n {
+		return make([]schedule.Loop, len(st.Shape())), make([]schedule.Loop, st.ReduceAxes())
+	}
+	inner := loops[len(loops)-n:]
+	return inner[:len(st.Shape())], inner[len(st.Shape()):]
+}
+
+// vectorizeAxis runs l as unrolled vectors of the given number of lanes.
+func vectorizeAxis(s *schedule.Schedule, l schedule.Loop, lanes int) {
+	if n := s.Extent(l); n <= lanes {
+		s.Vectorize(l)
+		return
+	}
+	parts := s.Split(l, 0, lanes)
+	s.Unroll(parts[0])
+	s.Vectorize(parts[1])
+}
+
+// ceilDiv returns ⌈a/b⌉.
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+// divisorNear returns the divisor of n that is nearest to want from below, or want itself when n has none above want/2.
+func divisorNear(n, want int) int {
+	want = max(1, min(n, want))
+	for d := want; d > want/2; d-- {
+		if n%d == 0 {
+			return d
+		}
+	}
+	return want
+}
+
+// stage returns the block of a stage.
+func stage(s *schedule.Schedule, t *te.Tensor) schedule.Block { return s.Block(t.Buffer.Name) }

@@ -1,0 +1,242 @@
+package lower
+
+import (
+	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tir"
+)
+
+// taskFlops is how much work one grid step should hold at least: some ten microseconds, far above what claiming it costs.
+const taskFlops = 2 << 20
+
+// scheduleConv shapes a convolution whose result has its channels innermost and whose weight is packed in panels:
+//
+//	grid (batch · blocks of rows · groups of panels)
+//	  padded operand of the block, in scratch
+//	  panels · rows · tiles of pixels
+//	    accumulators of tile (pixels × vectors of channels) = 0
+//	    window · input channels
+//	      accumulators += pixel broadcast · vector of the panel
+//	    epilogue and store
+//
+// A panel is read again for each tile of the block, so it stays in the first or second cache.
+func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
+	anchor, out := anchorBlocks(s, d)
+	shape := d.Anchor.Stage.Shape()
+	rank := len(shape)
+	channels, pixels, rows := shape[rank-1], shape[rank-2], 1
+	for _, n := range shape[1 : rank-2] {
+		rows *= n
+	}
+	flops := 2 * convFlops(d)
+	tl := registerTile(pixels, min(d.Anchor.Block, channels), t)
+	tiles := ceilDiv(pixels, tl.rows)
+	panels := ceilDiv(channels, d.Anchor.Block)
+
+	tasks := max(1, min(64, int(flops/taskFlops)))
+	rowBlocks, tileBlocks := min(rows, tasks), 1
+	if rows == 1 {
+		tileBlocks = min(tiles, tasks)
+	}
+	groups := max(1, min(panels, tasks/max(1, rowBlocks*tileBlocks)))
+	if weightBytes(d) > t.L2/2 { // panels outside, so that each is read from memory once
+		groups = min(panels, tasks)
+		rowBlocks = max(1, min(rows, tasks/groups))
+		tileBlocks = max(1, min(tiles, tasks/groups))
+	}
+
+	axes := s.Loops(out)
+	if s.Err() != nil {
+		return
+	}
+	c := s.Split(axes[rank-1], groups, 0, d.Anchor.Block)
+	w := s.Split(axes[rank-2], tileBlocks, 0, tl.rows)
+	var row schedule.Loop
+	outer := []schedule.Loop{axes[0]}
+	body := []schedule.Loop{c[1]}
+	if rank > 3 {
+		row = axes[1]
+		if rank > 4 {
+			row = s.Fuse(axes[1 : rank-2]...)
+		}
+		h := s.Split(row, rowBlocks, 0)
+		outer, body = append(outer, h[0]), append(body, h[1])
+	}
+	outer = append(outer, w[0], c[0])
+	body = append(body, w[1])
+	s.Reorder(append(append(append([]schedule.Loop{}, outer...), body...), w[2], c[2])...)
+	grid := s.Fuse(outer...)
+	s.Parallel(grid)
+	s.ComputeAt(anchor, w[1])
+	if d.Anchor.Pad != nil {
+		placePad(s, d, grid, t)
+	}
+
+	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
+	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-2], spatial[rank-1])...)
+	s.DecomposeReduction(anchor, reduce[0])
+	s.Unroll(spatial[rank-2])
+	vectorizeAxis(s, spatial[rank-1], tl.lanes)
+	init, _ := innerLoopsOfInit(s, d, rank)
+	s.Unroll(init[0])
+	vectorizeAxis(s, init[1], tl.lanes)
+	s.Unroll(w[2])
+	vectorizeAxis(s, c[2], tl.lanes)
+}
+
+// innerLoopsOfInit returns the pixel and the channel loop of the block that clears the accumulators.
+func innerLoopsOfInit(s *schedule.Schedule, d *Definition, rank int) ([]schedule.Loop, bool) {
+	loops := s.Loops(s.Block(d.Anchor.Stage.Buffer.Name + "_init"))
+	if len(loops) < 2 {
+		return make([]schedule.Loop, 2), false
+	}
+	return loops[len(loops)-2:], true
+}
+
+// placePad computes the padded operand once a grid step, in scratch, copying vectors along its innermost axis.
+func placePad(s *schedule.Schedule, d *Definition, grid schedule.Loop, t *target.Target) {
+	pad := stage(s, d.Anchor.Pad)
+	s.SetScope(pad, tir.Scratch)
+	s.ComputeAt(pad, grid)
+	spatial, _ := innerLoops(s, pad, d.Anchor.Pad)
+	last := spatial[len(spatial)-1]
+	if n := s.Extent(last); n > t.Lanes(32) {
+		parts := s.Split(last, 0, t.Lanes(32))
+		s.Vectorize(parts[1])
+	} else if n > 1 {
+		s.Vectorize(last)
+	}
+}
+
+// scheduleDepthwise shapes a depthwise convolution whose result has its channels innermost:
+//
+//	grid (batch · blocks of channels)
+//	  rows · tiles of pixels
+//	    accumulators = 0; window: accumulators += vector of the operand · vector of the weight; store
+//
+// The border is read through a Select, which partition-loops cuts away from the inner rows and tiles.
+func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
+	anchor, out := anchorBlocks(s, d)
+	shape := d.Anchor.Stage.Shape()
+	rank := len(shape)
+	channels, pixels := shape[rank-1], shape[rank-2]
+	lanes := t.Lanes(32)
+	block := lanes
+	if channels >= 4*lanes && channels%(2*lanes) == 0 {
+		block = 2 * lanes
+	}
+	block = min(block, channels)
+	tl := registerTile(pixels, block, t)
+	tl.rows = depthwiseTile(pixels)
+
+	axes := s.Loops(out)
+	if s.Err() != nil {
+		return
+	}
+	c := s.Split(axes[rank-1], 0, block)
+	w := s.Split(axes[rank-2], 0, tl.rows)
+	order := []schedule.Loop{axes[0], c[0]}
+	order = append(order, axes[1:rank-2]...)
+	s.Reorder(append(order, w[0], w[1], c[1])...)
+	for _, l := range append(append([]schedule.Loop{}, axes[1:rank-2]...), w[0]) {
+		s.Annotate(l, "partition", "border")
+	}
+	grid := s.Fuse(axes[0], c[0])
+	s.Parallel(grid)
+	s.ComputeAt(anchor, w[0])
+	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
+	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-2], spatial[rank-1])...)
+	s.DecomposeReduction(anchor, reduce[0])
+	for _, r := range reduce {
+		s.Unroll(r)
+	}
+	s.Unroll(spatial[rank-2])
+	vectorizeAxis(s, spatial[rank-1], tl.lanes)
+	init, _ := innerLoopsOfInit(s, d, rank)
+	s.Unroll(init[0])
+	vectorizeAxis(s, init[1], tl.lanes)
+	s.Unroll(w[1])
+	vectorizeAxis(s, c[1], tl.lanes)
+}
+
+// depthwiseTile returns how many pixels of a row are computed together: a divisor of the row where there is one.
+func depthwiseTile(pixels int) int {
+	for _, m := range []int{7, 8, 6, 5, 4} {
+		if pixels%m == 0 {
+			return m
+		}
+	}
+	return min(pixels, 6)
+}
+
+// scheduleDense shapes a product with a packed weight like a convolution of one row: the rows of the left operand are the
+// pixels.
+func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
+	anchor, out := anchorBlocks(s, d)
+	shape := d.Anchor.Stage.Shape()
+	rank := len(shape)
+	axes := s.Loops(out)
+	if s.Err() != nil {
+		return
+	}
+	channels := shape[rank-1]
+	var grid, pixel schedule.Loop
+	var tl tile
+	c := s.Split(axes[rank-1], 0, d.Anchor.Block)
+	if rank == 1 || rank >= 2 && shape[rank-2] == 1 {
+		tl = tile{1, 1, min(t.Lanes(32), channels)}
+		outer := append(append([]schedule.Loop{}, axes[:rank-1]...), c[0])
+		grid = s.Fuse(outer...)
+		s.Parallel(grid)
+		s.ComputeAt(anchor, grid)
+	} else {
+		tl = registerTile(shape[rank-2], min(d.Anchor.Block, channels), t)
+		w := s.Split(axes[rank-2], 0, tl.rows)
+		pixel = w[1]
+		outer := append(append([]schedule.Loop{}, axes[:rank-2]...), c[0])
+		s.Reorder(append(append([]schedule.Loop{}, outer...), w[0], w[1], c[1])...)
+		grid = s.Fuse(outer...)
+		s.Parallel(grid)
+		s.ComputeAt(anchor, w[0])
+	}
+	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
+	inner := append([]schedule.Loop{}, reduce...)
+	if rank >= 2 {
+		inner = append(inner, spatial[rank-2])
+	}
+	s.Reorder(append(inner, spatial[rank-1])...)
+	s.DecomposeReduction(anchor, reduce[0])
+	if rank >= 2 {
+		s.Unroll(spatial[rank-2])
+	}
+	vectorizeAxis(s, spatial[rank-1], tl.lanes)
+	loops := s.Loops(s.Block(d.Anchor.Stage.Buffer.Name + "_init"))
+	if s.Err() != nil {
+		return
+	}
+	if rank >= 2 {
+		s.Unroll(loops[len(loops)-2])
+	}
+	vectorizeAxis(s, loops[len(loops)-1], tl.lanes)
+	if pixel != (schedule.Loop{}) {
+		s.Unroll(pixel)
+	}
+	vectorizeAxis(s, c[1], tl.lanes)
+}
+
+// convFlops returns the multiply-adds of the anchor.
+func convFlops(d *Definition) float64 {
+	n := 1.0
+	for _, e := range d.Anchor.Stage.Extents() {
+		n *= float64(e)
+	}
+	return n
+}
+
+func weightBytes(d *Definition) int64 {
+	n := int64(d.Anchor.Weight.DType().Bits() / 8)
+	for _, e := range d.Anchor.Weight.Shape() {
+		n *= int64(e)
+	}
+	return n
+}
