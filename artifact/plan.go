@@ -40,11 +40,11 @@ type Plan struct {
 	Notes        []diag.Note `json:"notes,omitempty"`     // every default taken, every fallback, every choice
 }
 
-// Memory reports on the memory plan. LowerBound is the largest sum of tensors alive at one launch: no plan without
-// recomputation is smaller.
+// Memory reports on the memory plan. LowerBound is the largest sum of bytes alive at one launch, alignment not
+// counted: no plan for the same launches with the same in-place pairs is smaller.
 type Memory struct {
 	Naive      int64  `json:"naive"`       // every tensor with memory of its own
-	LowerBound int64  `json:"lower_bound"` // bytes, each tensor rounded up to the alignment
+	LowerBound int64  `json:"lower_bound"` // bytes
 	Planned    int64  `json:"planned"`     // bytes of the arena before padding
 	Padding    int64  `json:"padding"`     // bytes added against cache aliasing
 	Strategy   string `json:"strategy"`    // the strategy that won
