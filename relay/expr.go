@@ -98,9 +98,15 @@ type Module struct {
 
 	// Defaults are the values of parameters of main that a caller may leave out, by the parameter's name.
 	Defaults map[string]*tensor.Tensor
+	// Extents are the outputs that have room for more than they hold, by name.
+	Extents map[string]Extent
 	// Backing holds the files that constants are views of.
 	Backing []io.Closer
 }
+
+// Extent says that only a part of an output is real: along Axis, as many elements as output number Output, an int64
+// of shape (1,), says when the model has run.
+type Extent struct{ Axis, Output int }
 
 // Close releases the files behind the module's constants. Neither m nor a module made from it may be used
 // afterwards; a module without files needs no Close.

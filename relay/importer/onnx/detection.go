@@ -1,0 +1,120 @@
+package onnx
+
+import (
+	"math"
+	"slices"
+
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/tensor"
+)
+
+// extent says that only the first count rows of a value along axis are real: their number is known when the model
+// runs, the value has room for the most there can be.
+type extent struct {
+	axis  int
+	count relay.Expr // int64 (1)
+}
+
+// bounded marks e.
+func (n *node) bounded(e relay.Expr, axis int, count relay.Expr) relay.Expr {
+	n.im.extents[e] = extent{axis, count}
+	return e
+}
+
+// keepsRows are the operators that a value with a bounded axis may go through, when they do not touch that axis.
+var keepsRows = map[string]func(n *node, axis int) bool{
+	"Identity": func(*node, int) bool { return true },
+	"Cast":     func(*node, int) bool { return true },
+	"Gather": func(n *node, axis int) bool {
+		return n.args[1] != nil && n.axis(n.int("axis", 0), n.rank(n.args[0])) > axis && n.im.extents[n.args[1]].count == nil
+	},
+	"Slice": func(n *node, axis int) bool {
+		list, ok := n.attrOrInts("axes", 3, 10)
+		return ok && !slices.Contains(n.axes(list, n.rank(n.args[0])), axis)
+	},
+}
+
+// checkRows refuses operators that would compute with the rows that are not real. Others pass the bound on.
+func (n *node) checkRows(results []relay.Expr) {
+	for i, a := range n.args {
+		x, ok := n.im.extents[a]
+		if a == nil || !ok {
+			continue
+		}
+		keeps := keepsRows[n.proto.GetOpType()]
+		if i != 0 || keeps == nil || !keeps(n, x.axis) {
+			n.failUnsupported("the extent of axis %d of operand %d is known only when the model runs", x.axis, i)
+		}
+		for _, r := range results {
+			n.im.extents[r] = x
+		}
+	}
+}
+
+// nonMaxSuppression selects boxes by score. The result has room for the most boxes; how many are real is known when
+// the model runs.
+func nonMaxSuppression(n *node) []relay.Expr {
+	boxes, scores := n.in(0), n.in(1)
+	most := n.scalarAt(2, "the number of boxes", 0)
+	attrs := &relay.NonMaxSuppressionAttrs{MaxOutputBoxesPerClass: int(math.Min(math.Max(most, 0), math.MaxInt32)), IouThreshold: n.scalarAt(3, "the threshold of overlap", 0),
+		ScoreThreshold: n.scalarAt(4, "the threshold of score", math.Inf(-1)), CenterPointBox: n.flag("center_point_box", false)}
+	both := n.call("vision.non_max_suppression", attrs, boxes, scores)
+	return one(n.bounded(n.field(both, 0), 0, n.field(both, 1)))
+}
+
+// roiAlign pools regions of an image: each cell is the mean or the largest of samples, which are interpolated.
+func roiAlign(n *node) []relay.Expr {
+	x, rois, batch := n.in(0), n.in(1), n.in(2)
+	s, r := n.known(x), n.known(rois)
+	n.wants(len(s) == 4 && len(r) == 2 && r[1] == 4 && n.shape(batch).Equal(tensor.Shape{r[0]}), "an image of shape %v, regions of shape %v and batch indices of shape %v", s, r, n.shape(batch))
+	rows, cols := n.int("output_height", 1), n.int("output_width", 1)
+	samples := n.int("sampling_ratio", 0)
+	scale := n.float("spatial_scale", 1)
+	if samples == 0 {
+		n.failUnsupported("sampling_ratio 0, which depends on the regions")
+	}
+	n.wants(rows > 0 && cols > 0 && samples > 0 && rows*samples <= 1<<12 && cols*samples <= 1<<12 && r[0] <= 1<<16, "%d × %d cells of %d² samples", rows, cols, samples)
+	shift := 0.0
+	half := n.opset >= 16 && n.str("coordinate_transformation_mode", "half_pixel") == "half_pixel"
+	if half {
+		shift = 0.5
+	}
+	count := r[0]
+	side := func(low, high, cells, extent int) (at relay.Expr) { // (R, cells·samples): where the samples lie
+		corner := func(i int) relay.Expr {
+			return n.sub(n.mul(n.sliceAxis(rois, 1, i, i+1), n.like(x, scale)), n.like(x, shift))
+		}
+		start := corner(low)
+		length := n.sub(corner(high), start)
+		if !half {
+			length = n.call("maximum", nil, length, n.like(x, 1))
+		}
+		fractions := make([]float64, cells*samples)
+		for i := range fractions {
+			fractions[i] = (float64(i) + 0.5) / float64(cells*samples)
+		}
+		return n.add(start, n.mul(length, n.constShape(n.dtype(x), tensor.Shape{1, cells * samples}, fractions)))
+	}
+	// A sample between -1 and the extent is clamped to the image; one outside is 0.
+	weights := func(at relay.Expr, extent int) relay.Expr { // (R, cells·samples, extent)
+		inside := n.call("logical_and", nil, n.call("greater_equal", nil, at, n.like(x, -1)), n.call("less_equal", nil, at, n.like(x, float64(extent))))
+		clamped := n.reshape(n.clip(at, 0, float64(extent-1)), append(n.shape(at).Clone(), 1))
+		places := make([]float64, extent)
+		for i := range places {
+			places[i] = float64(i)
+		}
+		distance := absOf(n, n.sub(clamped, n.floats1(n.dtype(x), places)))
+		w := n.call("nn.relu", nil, n.sub(n.like(x, 1), distance))
+		return n.mul(w, n.cast(n.reshape(inside, append(n.shape(at).Clone(), 1)), n.dtype(x)))
+	}
+	wy, wx := weights(side(1, 3, rows, s[2]), s[2]), weights(side(0, 2, cols, s[3]), s[3])
+	picked := n.take(x, n.wrapped(batch, s[0]), 0) // (R, C, H, W)
+	wy = n.reshape(wy, tensor.Shape{count, 1, rows * samples, s[2]})
+	wx = n.reshape(wx, tensor.Shape{count, 1, cols * samples, s[3]})
+	if n.str("mode", "avg") == "max" {
+		n.failUnsupported("mode max")
+	}
+	y := n.matmulT(n.matmul(wy, picked), wx, false, true) // (R, C, rows·samples, cols·samples)
+	y = n.reshape(y, tensor.Shape{count, s[1], rows, samples, cols, samples})
+	return one(n.reduce("mean", y, []int{3, 5}, false))
+}
