@@ -64,40 +64,6 @@ func anchorBlocks(s *schedule.Schedule, d *Definition) (anchor, out schedule.Blo
 	return anchor, s.Block(d.Outputs[0].Buffer.Name)
 }
 
-// tile is how one register tile covers the pixels (or rows) and the channels of a result.
-type tile struct {
-	rows    int // pixels at a time
-	vectors int // vectors of channels at a time
-	lanes   int // channels a vector
-}
-
-// registerTile picks the number of pixels at a time. A tile of m pixels and v vectors does m·v multiply-adds an element of
-// the reduction and needs v vector loads and m broadcasts; its accumulators must fit the registers beside the vectors of
-// the panel and one broadcast. Among the tiles that fit, the one with the least time for all pixels is taken, the last
-// tile being as small as what is left.
-func registerTile(pixels, block int, t *target.Target) tile {
-	lanes := min(t.Lanes(32), block)
-	v := max(1, block/lanes)
-	most := max(1, (t.VectorRegisters-v-1)/v)
-	cost := func(m int) float64 {
-		if m == 0 {
-			return 0
-		}
-		fma := float64(m*v) / t.FMAsPerCycle
-		load := float64(m+v) / 2
-		latency := 4.0
-		return max(fma, load, latency) + 0.5
-	}
-	best, least := 1, 0.0
-	for m := 1; m <= min(most, 14, pixels); m++ {
-		total := float64(pixels/m)*cost(m) + cost(pixels%m)
-		if m == 1 || total < least*0.995 {
-			best, least = m, total
-		}
-	}
-	return tile{best, v, lanes}
-}
-
 // innerLoops returns the loops that ComputeAt made around an anchor's block: one for each axis of its result, then one
 // for each reduce axis.
 func innerLoops(s *schedule.Schedule, b schedule.Block, st *te.Tensor) (spatial, reduce []schedule.Loop) {

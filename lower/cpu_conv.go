@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"github.com/texel-ml/texel/cost"
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tir"
@@ -29,8 +30,8 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 		rows *= n
 	}
 	flops := 2 * convFlops(d)
-	tl := registerTile(pixels, min(d.Anchor.Block, channels), t)
-	tiles := ceilDiv(pixels, tl.rows)
+	tl, _ := cost.RegisterTile(pixels, channels, d.Anchor.Block, t)
+	tiles := ceilDiv(pixels, tl.Rows)
 	panels := ceilDiv(channels, d.Anchor.Block)
 
 	tasks := max(1, min(64, int(flops/taskFlops)))
@@ -50,7 +51,7 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 		return
 	}
 	c := s.Split(axes[rank-1], groups, 0, d.Anchor.Block)
-	w := s.Split(axes[rank-2], tileBlocks, 0, tl.rows)
+	w := s.Split(axes[rank-2], tileBlocks, 0, tl.Rows)
 	var row schedule.Loop
 	outer := []schedule.Loop{axes[0]}
 	body := []schedule.Loop{c[1]}
@@ -76,12 +77,12 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-2], spatial[rank-1])...)
 	s.DecomposeReduction(anchor, reduce[0])
 	s.Unroll(spatial[rank-2])
-	vectorizeAxis(s, spatial[rank-1], tl.lanes)
+	vectorizeAxis(s, spatial[rank-1], tl.Lanes)
 	init, _ := innerLoopsOfInit(s, d, rank)
 	s.Unroll(init[0])
-	vectorizeAxis(s, init[1], tl.lanes)
+	vectorizeAxis(s, init[1], tl.Lanes)
 	s.Unroll(w[2])
-	vectorizeAxis(s, c[2], tl.lanes)
+	vectorizeAxis(s, c[2], tl.Lanes)
 }
 
 // innerLoopsOfInit returns the pixel and the channel loop of the block that clears the accumulators.
@@ -126,15 +127,14 @@ func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
 		block = 2 * lanes
 	}
 	block = min(block, channels)
-	tl := registerTile(pixels, block, t)
-	tl.rows = depthwiseTile(pixels)
+	tl := cost.Tile{Rows: depthwiseTile(pixels), Vectors: ceilDiv(block, lanes), Lanes: min(lanes, block)}
 
 	axes := s.Loops(out)
 	if s.Err() != nil {
 		return
 	}
 	c := s.Split(axes[rank-1], 0, block)
-	w := s.Split(axes[rank-2], 0, tl.rows)
+	w := s.Split(axes[rank-2], 0, tl.Rows)
 	order := []schedule.Loop{axes[0], c[0]}
 	order = append(order, axes[1:rank-2]...)
 	s.Reorder(append(order, w[0], w[1], c[1])...)
@@ -151,12 +151,12 @@ func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
 		s.Unroll(r)
 	}
 	s.Unroll(spatial[rank-2])
-	vectorizeAxis(s, spatial[rank-1], tl.lanes)
+	vectorizeAxis(s, spatial[rank-1], tl.Lanes)
 	init, _ := innerLoopsOfInit(s, d, rank)
 	s.Unroll(init[0])
-	vectorizeAxis(s, init[1], tl.lanes)
+	vectorizeAxis(s, init[1], tl.Lanes)
 	s.Unroll(w[1])
-	vectorizeAxis(s, c[1], tl.lanes)
+	vectorizeAxis(s, c[1], tl.Lanes)
 }
 
 // depthwiseTile returns how many pixels of a row are computed together: a divisor of the row where there is one.
@@ -181,17 +181,17 @@ func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 	}
 	channels := shape[rank-1]
 	var grid, pixel schedule.Loop
-	var tl tile
+	var tl cost.Tile
 	c := s.Split(axes[rank-1], 0, d.Anchor.Block)
 	if rank == 1 || rank >= 2 && shape[rank-2] == 1 {
-		tl = tile{1, 1, min(t.Lanes(32), channels)}
+		tl = cost.Tile{Rows: 1, Vectors: 1, Lanes: min(t.Lanes(32), channels)}
 		outer := append(append([]schedule.Loop{}, axes[:rank-1]...), c[0])
 		grid = s.Fuse(outer...)
 		s.Parallel(grid)
 		s.ComputeAt(anchor, grid)
 	} else {
-		tl = registerTile(shape[rank-2], min(d.Anchor.Block, channels), t)
-		w := s.Split(axes[rank-2], 0, tl.rows)
+		tl, _ = cost.RegisterTile(shape[rank-2], channels, d.Anchor.Block, t)
+		w := s.Split(axes[rank-2], 0, tl.Rows)
 		pixel = w[1]
 		outer := append(append([]schedule.Loop{}, axes[:rank-2]...), c[0])
 		s.Reorder(append(append([]schedule.Loop{}, outer...), w[0], w[1], c[1])...)
@@ -209,7 +209,7 @@ func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 	if rank >= 2 {
 		s.Unroll(spatial[rank-2])
 	}
-	vectorizeAxis(s, spatial[rank-1], tl.lanes)
+	vectorizeAxis(s, spatial[rank-1], tl.Lanes)
 	loops := s.Loops(s.Block(d.Anchor.Stage.Buffer.Name + "_init"))
 	if s.Err() != nil {
 		return
@@ -217,11 +217,11 @@ func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 	if rank >= 2 {
 		s.Unroll(loops[len(loops)-2])
 	}
-	vectorizeAxis(s, loops[len(loops)-1], tl.lanes)
+	vectorizeAxis(s, loops[len(loops)-1], tl.Lanes)
 	if pixel != (schedule.Loop{}) {
 		s.Unroll(pixel)
 	}
-	vectorizeAxis(s, c[1], tl.lanes)
+	vectorizeAxis(s, c[1], tl.Lanes)
 }
 
 // convFlops returns the multiply-adds of the anchor.

@@ -287,7 +287,7 @@ func constant(c *relay.Constant) (Operand, error) {
 
 // Func lowers a fused function for a target.
 func Func(fn *relay.Function, name string, tables *Tables, t *target.Target, notes *diag.Notes) (*Result, error) {
-	def, err := Define(fn, tables, t)
+	def, err := Define(collapse(fn), tables, t)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,93 @@
+package lower
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/texel-ml/texel/cost"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tensor"
+)
+
+// Candidate is one legal way to compute an operator: an algorithm and the layouts of its operands and its result. Cost
+// is in microseconds of one core, without copies. An empty layout leaves the operand as it is.
+type Candidate struct {
+	Algorithm         string
+	Data, Kernel, Out string
+	Cost              float64
+}
+
+// Candidates returns the ways in which an operator can be computed on a target, the preferred one first; none when it
+// takes operands as they come.
+func Candidates(c *relay.Call, t *target.Target) []Candidate {
+	if c.Op == nil || t.Kind != target.CPU {
+		return nil
+	}
+	switch c.Op.Lower {
+	case "conv":
+		return convCandidates(c, t)
+	case "matmul":
+		if _, dense := c.Attrs.(*relay.DenseAttrs); dense {
+			return denseCandidates(c, t)
+		}
+	}
+	return nil
+}
+
+// convCandidates offers channels-innermost layouts. A first layer (few input channels) may read channels-outermost data,
+// since pixels are broadcast one by one and its padded copy runs along rows.
+func convCandidates(c *relay.Call, t *target.Target) []Candidate {
+	a := c.Attrs.(*relay.ConvAttrs)
+	plain := tensor.MustLayout(a.DataLayout)
+	spatial := strings.Trim(plain.Letters(), "NC")
+	kernel := tensor.MustLayout(a.KernelLayout)
+	w := relay.Tensor(c.Args[1]).Shape
+	out := plain
+	if a.OutLayout != "" {
+		out = tensor.MustLayout(a.OutLayout)
+	}
+	shape := relay.Tensor(c).Shape
+	rows, channels := 1, out.Extent(shape, 'C')
+	for n, d := range shape {
+		if letter := out.Axes()[n].Letter; letter != 'C' {
+			rows *= d
+		}
+	}
+	inner, perGroup := 1, kernel.Extent(w, 'I')
+	for _, l := range spatial + "I" {
+		inner *= kernel.Extent(w, byte(l))
+	}
+	last := "N" + spatial + "C"
+	switch {
+	case a.Groups > 1 && perGroup == 1:
+		steps := float64(rows) * float64(inner) * float64((channels+t.Lanes(32)-1)/t.Lanes(32))
+		return []Candidate{{"depthwise", last, spatial + "IO", last, cost.Micros(steps/loadBound(t), t)}}
+	case a.Groups > 1:
+		return nil
+	}
+	block, step := cost.PanelWidth(rows, channels, t)
+	packed := "O" + spatial + "I" + strconv.Itoa(block) + "o"
+	price := cost.Micros(step*float64(inner), t)
+	list := []Candidate{{"direct", last, packed, last, price}}
+	if data := plain.Extent(relay.Tensor(c.Args[0]).Shape, 'C'); data <= 4 && hasPadding(a.Padding) {
+		list = append([]Candidate{{"direct", "NC" + spatial, packed, last, price}}, list...)
+	}
+	return list
+}
+
+// loadBound is how many taps of a depthwise window a core does in a cycle: each loads its operand.
+func loadBound(t *target.Target) float64 { return min(t.FMAsPerCycle, 1) }
+
+func denseCandidates(c *relay.Call, t *target.Target) []Candidate {
+	shape := relay.Tensor(c).Shape
+	channels := shape[len(shape)-1]
+	rows := max(1, shape.Elems()/max(1, channels))
+	block, step := cost.PanelWidth(rows, channels, t)
+	if rows == 1 {
+		block = min(4, (channels+t.Lanes(32)-1)/t.Lanes(32)) * t.Lanes(32)
+	}
+	data := relay.Tensor(c.Args[0]).Shape
+	price := cost.Micros(step*float64(data[len(data)-1]), t)
+	return []Candidate{{"direct", "", "NK" + strconv.Itoa(block) + "n", "", price}}
+}

@@ -1,0 +1,65 @@
+package lower
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir/tirtext"
+)
+
+// convCase is one convolution in the layouts of a processor.
+type convCase struct {
+	n, h, w, c, o, k, stride, pad, groups int
+	relu                                  bool
+}
+
+func (c convCase) String() string {
+	return fmt.Sprintf("%dx%dx%dx%d-%d_k%ds%dp%dg%d", c.n, c.h, c.w, c.c, c.o, c.k, c.stride, c.pad, c.groups)
+}
+
+// function returns the case as a fused function with bias and, on request, ReLU.
+func (c convCase) function(t *testing.T, block int) *relay.Function {
+	ops := relay.Core()
+	kernel := fmt.Sprintf("OHWI%do", block)
+	shape := tensor.Shape{(c.o + block - 1) / block, c.k, c.k, c.c / c.groups, block}
+	if c.groups > 1 {
+		kernel, shape = "HWIO", tensor.Shape{c.k, c.k, 1, c.o}
+	}
+	x := relay.NewVar("x", &relay.TensorType{Shape: tensor.Shape{c.n, c.h, c.w, c.c}, DType: tensor.Float32}, diag.Pos{})
+	w := relay.NewVar("w", &relay.TensorType{Shape: shape, DType: tensor.Float32}, diag.Pos{})
+	b := relay.NewVar("b", &relay.TensorType{Shape: tensor.Shape{c.o}, DType: tensor.Float32}, diag.Pos{})
+	conv, err := relay.NewCall(ops.Lookup("nn.conv2d"), []relay.Expr{x, w}, &relay.ConvAttrs{
+		Strides: []int{c.stride, c.stride}, Padding: []int{c.pad, c.pad, c.pad, c.pad}, Dilation: []int{1, 1}, Groups: c.groups,
+		Channels: c.o, DataLayout: "NHWC", KernelLayout: kernel,
+	}, diag.Pos{})
+	require.NoError(t, err)
+	y, err := relay.NewCall(ops.Lookup("add"), []relay.Expr{conv, b}, nil, diag.Pos{})
+	require.NoError(t, err)
+	if c.relu {
+		y, err = relay.NewCall(ops.Lookup("nn.relu"), []relay.Expr{y}, nil, diag.Pos{})
+		require.NoError(t, err)
+	}
+	return relay.NewFunction([]*relay.Var{x, w, b}, y, true, nil, diag.Pos{})
+}
+
+func TestConvSchedules(t *testing.T) {
+	host, err := target.Parse("x86-64-v4")
+	require.NoError(t, err)
+	for _, c := range []convCase{
+		{1, 14, 14, 64, 128, 1, 1, 0, 1, true},
+		{1, 14, 14, 64, 24, 3, 1, 1, 1, true},
+		{1, 14, 14, 64, 64, 3, 2, 1, 64, true},
+	} {
+		t.Run(c.String(), func(t *testing.T) {
+			r, err := Func(c.function(t, 32), "conv", Core(), host, nil)
+			require.NoError(t, err)
+			t.Log(r.Trace, tirtext.Print(r.Func))
+		})
+	}
+}
