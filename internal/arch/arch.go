@@ -70,7 +70,7 @@ var Rooms = []Room{
 	{Folder: "tir/transform", Holds: "loop passes, in one list", Imports: []string{"tir", "tir/arith", "tir/tirtext", "texture", "target"}, Tests: []string{"tir/..."}},
 	{Folder: "texture", Holds: "tensors as 2-D images", Imports: []string{"target"}},
 	{Folder: "memplan", Holds: "which tensor lives where and when", Imports: []string{"artifact", "texture", "target"}},
-	{Folder: "artifact", Holds: "the compiled module: plan, checker, file"},
+	{Folder: "artifact", Holds: "the compiled module: plan, checker, file", Modules: []string{"golang.org/x/sys"}},
 	{Folder: "runtime/...", Holds: "load, bind, run, profile", Imports: []string{"artifact", "target", "runtime/..."},
 		Modules: []string{"github.com/ebitengine/purego", "golang.org/x/sys"},
 		Tests:   []string{"codegen/...", "tir/...", "memplan"}},
