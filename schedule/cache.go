@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/texel-ml/texel/texture"
 	"github.com/texel-ml/texel/tir"
 )
+
+// A scope of CacheWrite, CacheRead and SetScope is one of tir's, or the name of a folding (texture.Aliases), which stands
+// for tir.Texture with that folding.
 
 // CacheWrite lets block b write to a new buffer in the given scope, and adds a block that copies it to where b wrote
 // before. It returns the copying block, which stands after b's nest.
@@ -20,7 +24,10 @@ func (s *Schedule) CacheWrite(b Block, scope tir.Scope) Block {
 		return Block{}
 	}
 	buf := block.Writes[0].Buffer
-	cache := s.cacheOf(buf, scope)
+	cache := s.cacheOf("cache_write", buf, scope)
+	if cache == nil {
+		return Block{}
+	}
 	s.changeBlock(p.realize, buf, cache)
 	name := s.blockName(cache.Name + "_back")
 	top := s.topOf(b.name)
@@ -45,7 +52,10 @@ func (s *Schedule) CacheRead(b Block, i int, scope tir.Scope) Block {
 		s.refuse("cache_read", b.name, "has no operand buffer %d that can be cached", i)
 		return Block{}
 	}
-	cache := s.cacheOf(buf, scope)
+	cache := s.cacheOf("cache_read", buf, scope)
+	if cache == nil {
+		return Block{}
+	}
 	s.changeBlock(p.realize, buf, cache)
 	name := s.blockName(cache.Name)
 	top := s.topOf(b.name)
@@ -71,7 +81,9 @@ func (s *Schedule) SetScope(b Block, scope tir.Scope) {
 		}
 	}
 	c := *buf
-	c.Scope = scope
+	if !s.inScope("set_scope", &c, scope) {
+		return
+	}
 	s.replaceBuffer(buf, &c)
 	s.record("set_scope", []string{b.id}, []string{strconv.Quote(string(scope))})
 }
@@ -90,12 +102,40 @@ func operand(b *tir.Block, i int) *tir.Buffer {
 	return nil
 }
 
-func (s *Schedule) cacheOf(buf *tir.Buffer, scope tir.Scope) *tir.Buffer {
-	name := buf.Name + "_" + string(scope)
-	for n := 1; s.bufferNamed(name); n++ {
-		name = fmt.Sprintf("%s_%s%d", buf.Name, scope, n)
+// cacheOf returns a new buffer with the shape of buf in another scope, or nil when it cannot be there.
+func (s *Schedule) cacheOf(step string, buf *tir.Buffer, scope tir.Scope) *tir.Buffer {
+	c := &tir.Buffer{DType: buf.DType, Shape: buf.Shape}
+	if !s.inScope(step, c, scope) {
+		return nil
 	}
-	return &tir.Buffer{Name: name, DType: buf.DType, Shape: buf.Shape, Scope: scope}
+	c.Name = buf.Name + "_" + string(c.Scope)
+	for n := 1; s.bufferNamed(c.Name); n++ {
+		c.Name = fmt.Sprintf("%s_%s%d", buf.Name, c.Scope, n)
+	}
+	return c
+}
+
+// inScope puts b into a scope, which may be the name of a folding. The limits of a device are for its code generator.
+func (s *Schedule) inScope(step string, b *tir.Buffer, scope tir.Scope) bool {
+	b.Scope, b.Folding = scope, nil
+	if !texture.IsAlias(string(scope)) {
+		if scope == tir.Texture {
+			s.refuse(step, string(scope), "a texture needs a folding; wanted one of %v", texture.Aliases())
+			return false
+		}
+		return true
+	}
+	f, err := texture.Alias(string(scope), len(b.Shape))
+	if err == nil {
+		_, err = texture.Fold(b.Shape, b.DType, f, texture.Limits{})
+	}
+	if err != nil {
+		s.refuseBy(step, string(scope), err)
+		return false
+	}
+	folding := tir.Folding(f)
+	b.Scope, b.Folding = tir.Texture, &folding
+	return true
 }
 
 func (s *Schedule) bufferNamed(name string) bool {

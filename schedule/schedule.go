@@ -60,6 +60,13 @@ func (s *Schedule) refuse(step, node, format string, args ...any) {
 	}
 }
 
+// refuseBy records that a step cannot be taken because of another package's error.
+func (s *Schedule) refuseBy(step, node string, err error) {
+	if s.err == nil {
+		s.err = diag.Invalid(step, node, "the buffer cannot be there").By(err)
+	}
+}
+
 func (s *Schedule) newVar(name string) *tir.Var {
 	s.fresh++
 	return tir.NewVar(fmt.Sprintf("%s_%d", name, s.fresh))

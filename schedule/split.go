@@ -22,6 +22,10 @@ func (s *Schedule) Split(l Loop, factors ...int) []Loop {
 		s.refuse("split", l.v.Name, "wants a loop from 0 with a constant extent, found one with a computed bound")
 		return make([]Loop, len(factors))
 	}
+	if p.loop.Kind == tir.Bound {
+		s.refuse("split", l.v.Name, "is bound to %s; split it first, then bind its parts", p.loop.Thread)
+		return make([]Loop, len(factors))
+	}
 	product, open := 1, -1
 	list := append([]int{}, factors...)
 	for i, f := range list {

@@ -1,0 +1,57 @@
+package schedule
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/texel-ml/texel/tir"
+)
+
+// threadAxes are the grid axes that a loop may be bound to. vthread is a serial loop whose iterations stand for
+// work-items.
+var threadAxes = []string{"blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread"}
+
+// Bind gives each iteration of l to one work-group (blockIdx) or one work-item (threadIdx) of the grid:
+//
+//	for b in 0..64                   bound to blockIdx.x
+//	  for t in 0..128      →           bound to threadIdx.x
+//	    B(128·b + t)                     B(128·b + t)
+//
+// The loop must start at 0, have a constant extent, drive only spatial variables, and not stand inside a loop that is
+// bound to the same axis.
+func (s *Schedule) Bind(l Loop, thread string) {
+	if s.err == nil && !slices.Contains(threadAxes, thread) {
+		s.refuse("bind", thread, "no such grid axis, wanted one of %s", strings.Join(threadAxes, ", "))
+		return
+	}
+	p := s.loop("bind", l)
+	if p == nil {
+		return
+	}
+	if _, ok := tir.AsInt(p.loop.Extent); !ok || !tir.IsConst(p.loop.Min, 0) {
+		s.refuse("bind", l.v.Name, "wants a loop from 0 with a constant extent, found one with a computed bound")
+		return
+	}
+	if thread != "vthread" {
+		for _, f := range append(slices.Clone(p.loops), loopsIn(p.loop.Body)...) {
+			if f.Kind == tir.Bound && f.Thread == thread {
+				s.refuse("bind", l.v.Name, "loop %s of the same nest is bound to %s already", f.Var.Name, thread)
+				return
+			}
+		}
+	}
+	for _, r := range realizesIn(p.loop.Body) {
+		for i, value := range r.realize.Values {
+			iv := r.realize.Block.Iters[i]
+			if iv.Kind != tir.Spatial && tir.Uses(value, l.v) {
+				s.refuse("bind", l.v.Name, "drives the %v variable %s of block %s; wanted only spatial ones", iv.Kind, iv.Var.Name, r.realize.Block.Name)
+				return
+			}
+		}
+	}
+	c := *p.loop
+	c.Kind, c.Thread = tir.Bound, thread
+	s.setRoot(swap(s.fn.Root().Body, p.loop, &c), s.fn.Root().Allocs)
+	s.record("bind", []string{l.id}, []string{strconv.Quote(thread)})
+}
