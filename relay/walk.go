@@ -82,7 +82,7 @@ func Users(root Expr) map[Expr]int {
 func Rewrite(root Expr, f func(old, rebuilt Expr) (Expr, error)) (Expr, error) {
 	done := map[Expr]Expr{}
 	for e := range PostOrder(root, false) {
-		rebuilt, err := rebuild(e, done)
+		rebuilt, err := Rebuild(e, done)
 		if err != nil {
 			return nil, err
 		}
@@ -95,8 +95,8 @@ func Rewrite(root Expr, f func(old, rebuilt Expr) (Expr, error)) (Expr, error) {
 	return done[root], nil
 }
 
-// rebuild returns e over the operands in done, or e itself when none differs.
-func rebuild(e Expr, done map[Expr]Expr) (Expr, error) {
+// Rebuild returns e over the operands in done, or e itself when none differs.
+func Rebuild(e Expr, done map[Expr]Expr) (Expr, error) {
 	same := true
 	to := func(o Expr) Expr {
 		if n, ok := done[o]; ok && n != o {

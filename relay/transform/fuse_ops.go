@@ -1,0 +1,303 @@
+package transform
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/tensor"
+)
+
+// FuseOps groups operators into primitive functions, each of which becomes kernels as a whole. Main then consists of
+// calls of such functions, of views (reshapes that stand alone) and of tuples.
+//
+// Operators are visited in order of execution, and an operator joins the groups of its operands where that is legal and
+// useful. An operand joins only when its value is used nowhere else, so nothing is computed twice, and no other group can
+// come to lie between: groups never form a cycle.
+//
+//	epilogue   an elementwise or broadcast operator joins the heavy operator or reduction that makes its operand
+//	chain      elementwise, broadcast and injective operators join each other
+//	prologue   elementwise operators join the heavy operator or reduction that reads them; so do a slice, a pad and a
+//	           transpose, which become part of the operator's index map
+//
+// Weights stay parameters; constants of one element move into the function.
+func FuseOps(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
+	main := m.Main()
+	f := &fuser{o: o, users: relay.Users(main), group: map[relay.Expr]*group{}}
+	for e := range relay.PostOrder(main, false) {
+		if c, ok := e.(*relay.Call); ok && c.Op != nil {
+			f.visit(c)
+		}
+	}
+	body, err := f.build(main)
+	if err != nil {
+		return nil, err
+	}
+	return m.WithMain(relay.NewFunction(main.Params, body, main.Primitive, main.Attrs, main.Pos())), nil
+}
+
+// group is a set of operators that become one function; out is the one whose value leaves it.
+type group struct {
+	class   relay.Class
+	out     *relay.Call
+	members []*relay.Call
+}
+
+type fuser struct {
+	o     *Options
+	users map[relay.Expr]int
+	group map[relay.Expr]*group
+}
+
+// visit gives c a group of its own, or puts it together with groups of its operands.
+func (f *fuser) visit(c *relay.Call) {
+	own := &group{class: c.Op.Class, out: c, members: []*relay.Call{c}}
+	f.group[c] = own
+	if f.isView(c) || c.Op.Class == relay.Opaque {
+		return
+	}
+	var taken []*group
+	heavy := f.heaviest(c)
+	for _, operand := range f.operands(c) {
+		p, ok := operand.(*relay.Call)
+		if !ok || p.Op == nil {
+			continue
+		}
+		g := f.group[p]
+		if g == nil || g.out != p || contains(taken, g) {
+			continue
+		}
+		if why := f.refuses(c, p, g, heavy); why != "" {
+			f.o.Notes.Add(diag.Unfused, "fuse-ops", nodeName(c), "does not join %s: %s", nodeName(p), why)
+			continue
+		}
+		taken = append(taken, g)
+	}
+	for _, g := range taken {
+		for _, p := range g.members {
+			f.group[p] = own
+		}
+		own.members = append(append([]*relay.Call{}, g.members...), own.members...)
+		own.class = max(own.class, g.class)
+		f.o.Notes.Add(diag.Fused, "fuse-ops", nodeName(c), "%s joins %s of %s", c.Op.Name, g.out.Op.Name, nodeName(g.out))
+	}
+}
+
+// heaviest returns the group of the operand whose epilogue c becomes: of several, the one that is made last.
+func (f *fuser) heaviest(c *relay.Call) *group {
+	if c.Op.Class > relay.Broadcast {
+		return nil
+	}
+	var best *group
+	for _, operand := range f.operands(c) {
+		p, ok := operand.(*relay.Call)
+		if !ok || p.Op == nil {
+			continue
+		}
+		if g := f.group[p]; g != nil && g.out == p && g.class >= relay.Reduce && f.epilogue(c, p, g) == "" {
+			if best == nil || g.class >= best.class {
+				best = g
+			}
+		}
+	}
+	return best
+}
+
+// refuses returns why the group g of operand p cannot be put together with c, or "".
+func (f *fuser) refuses(c, p *relay.Call, g, heavy *group) string {
+	switch {
+	case g.class >= relay.Reduce:
+		if why := f.epilogue(c, p, g); why != "" {
+			return why
+		}
+		if g != heavy {
+			return "it joins " + nodeName(heavy.out) + ", which is made later"
+		}
+		return ""
+	case f.users[p] > 1:
+		return fmt.Sprintf("its value is used %d times", f.users[p])
+	case c.Op.Class <= relay.Injective:
+		if f.isView(p) {
+			return "it is a view, which costs nothing"
+		}
+		return ""
+	default:
+		return f.prologue(c, p, g)
+	}
+}
+
+// epilogue returns why c cannot be the epilogue of the heavy group g, or "".
+func (f *fuser) epilogue(c, p *relay.Call, g *group) string {
+	switch {
+	case g.class == relay.Opaque:
+		return p.Op.Name + " is opaque"
+	case c.Op.Class > relay.Broadcast:
+		return fmt.Sprintf("%s is %v, wanted an elementwise epilogue", c.Op.Name, c.Op.Class)
+	case f.users[p] > 1:
+		return fmt.Sprintf("its value is used %d times", f.users[p])
+	case !relay.Tensor(c).Shape.Equal(relay.Tensor(p).Shape):
+		return fmt.Sprintf("shapes differ: %v and %v", relay.Tensor(p).Shape, relay.Tensor(c).Shape)
+	}
+	return ""
+}
+
+// prologue returns why group g cannot be read by the heavy operator c through its index map, or "".
+func (f *fuser) prologue(c, p *relay.Call, g *group) string {
+	if c.Op.Class == relay.OutFusable && (len(c.Args) == 0 || c.Args[0] != relay.Expr(p)) {
+		return "only the first operand of " + c.Op.Name + " may be computed on the way"
+	}
+	for _, m := range g.members {
+		if m.Op.Class > relay.Broadcast && !indexMaps[m.Op.Name] {
+			return m.Op.Name + " would be computed again for each use"
+		}
+	}
+	return ""
+}
+
+// indexMaps are injective operators that cost nothing as part of a reader's index map.
+var indexMaps = map[string]bool{"strided_slice": true, "transpose": true, "nn.pad": true, "layout_transform": true, "squeeze": true,
+	"expand_dims": true}
+
+// isView reports whether c only renames memory: a reshape of a value that no injective chain makes.
+func (f *fuser) isView(c *relay.Call) bool {
+	switch c.Op.Name {
+	case "reshape", "squeeze", "expand_dims":
+	default:
+		return false
+	}
+	p, ok := c.Args[0].(*relay.Call)
+	if !ok || p.Op == nil {
+		return true
+	}
+	g := f.group[p]
+	return g == nil || g.class >= relay.Reduce || f.users[p] > 1 || f.users[c] > 1 || f.isView(p)
+}
+
+// operands returns the values that c reads, fields of tuples one by one.
+func (f *fuser) operands(c *relay.Call) []relay.Expr {
+	var list []relay.Expr
+	for _, a := range c.Args {
+		if t, ok := a.(*relay.Tuple); ok {
+			list = append(list, t.Fields...)
+			continue
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+func contains(list []*group, g *group) bool {
+	for _, x := range list {
+		if x == g {
+			return true
+		}
+	}
+	return false
+}
+
+// build returns main's body over calls of the groups' functions.
+func (f *fuser) build(main *relay.Function) (relay.Expr, error) {
+	done := map[relay.Expr]relay.Expr{}
+	for e := range relay.PostOrder(main, false) {
+		if e == relay.Expr(main) {
+			break
+		}
+		c, ok := e.(*relay.Call)
+		if !ok || c.Op == nil {
+			out, err := relay.Rebuild(e, done)
+			if err != nil {
+				return nil, err
+			}
+			done[e] = out
+			continue
+		}
+		g := f.group[c]
+		if g.out != c {
+			continue // computed inside its group's function
+		}
+		if len(g.members) == 1 && f.isView(c) {
+			out, err := relay.Rebuild(c, done)
+			if err != nil {
+				return nil, err
+			}
+			done[e] = out
+			continue
+		}
+		call, err := f.function(g, done)
+		if err != nil {
+			return nil, err
+		}
+		done[e] = call
+	}
+	return done[main.Body], nil
+}
+
+// function returns the call of the group's function on the values that it reads.
+func (f *fuser) function(g *group, done map[relay.Expr]relay.Expr) (relay.Expr, error) {
+	inside := map[relay.Expr]bool{}
+	for _, m := range g.members {
+		inside[m] = true
+	}
+	var params []*relay.Var
+	var args []relay.Expr
+	local := map[relay.Expr]relay.Expr{}
+	param := func(e relay.Expr) {
+		if _, known := local[e]; known {
+			return
+		}
+		if k, ok := e.(*relay.Constant); ok && k.Value.Shape.Elems() == 1 && k.Value.DType.Bits() >= 8 {
+			local[e] = scalar(k)
+			return
+		}
+		v := relay.NewVar(fmt.Sprintf("p%d", len(params)), e.Type(), e.Pos())
+		params, args = append(params, v), append(args, done[e])
+		local[e] = v
+	}
+	for _, m := range ordered(g, inside) {
+		for _, a := range m.Args {
+			if t, ok := a.(*relay.Tuple); ok {
+				for _, field := range t.Fields {
+					if !inside[field] {
+						param(field)
+					}
+				}
+				out, err := relay.Rebuild(t, local)
+				if err != nil {
+					return nil, err
+				}
+				local[t] = out
+				continue
+			}
+			if !inside[a] {
+				param(a)
+			}
+		}
+		out, err := relay.Rebuild(m, local)
+		if err != nil {
+			return nil, err
+		}
+		local[m] = out
+	}
+	fn := relay.NewFunction(params, local[g.out], true, nil, g.out.Pos())
+	return relay.NewCallFn(fn, args, g.out.Pos())
+}
+
+// ordered returns the members of a group, operands before users.
+func ordered(g *group, inside map[relay.Expr]bool) []*relay.Call {
+	var list []*relay.Call
+	for e := range relay.PostOrder(g.out, false) {
+		if inside[e] {
+			list = append(list, e.(*relay.Call))
+		}
+	}
+	return list
+}
+
+// scalar returns a constant of one element with the shape kept, so that it may stand inside a function.
+func scalar(k *relay.Constant) *relay.Constant {
+	v := *k.Value
+	v.Shape = append(tensor.Shape{}, v.Shape...)
+	v.Data = append([]byte{}, v.Data...)
+	return relay.NewConstant(&v, k.Name, k.Pos())
+}

@@ -1,0 +1,39 @@
+// Package transform holds the graph passes. Each is a pure function from a module to a module, in a file with the pass's
+// name; Passes lists them in order, with the reason for each place.
+package transform
+
+import (
+	"context"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/target"
+)
+
+// Pass is one rewriting of the graph.
+type Pass struct {
+	Name string // as in --stop-after, dumps and the file's name
+	Why  string // what it does and why it stands where it stands
+	Run  func(ctx context.Context, m *relay.Module, o *Options) (*relay.Module, error)
+}
+
+// Options are what passes need beside the module.
+type Options struct {
+	Ops        *relay.Table
+	Target     *target.Target
+	Notes      *diag.Notes
+	Candidates func(c *relay.Call) []Candidate // how an operator can be computed; nil: layouts stay as they are
+
+	Verify  bool                                           // check the module after each pass
+	Stop    string                                         // the last pass to run; empty runs all
+	Start   string                                         // the first pass to run; empty starts at the first
+	Observe func(index int, p Pass, m *relay.Module) error // sees the module after each pass
+}
+
+// Candidate is one legal way to compute an operator: an algorithm and the layouts of its operands and its result; an
+// empty layout leaves an operand as it is. Cost is in microseconds, without the copies that it needs.
+type Candidate struct {
+	Algorithm         string
+	Data, Kernel, Out string
+	Cost              float64
+}
