@@ -41,18 +41,21 @@ func FuseOps(_ context.Context, m *relay.Module, o *Options) (*relay.Module, err
 type group struct {
 	class   relay.Class
 	out     *relay.Call
-	members []*relay.Call
+	members []*relay.Call // operands before users
+	made    int           // when out is computed, in order of execution
 }
 
 type fuser struct {
 	o     *Options
 	users map[relay.Expr]int
 	group map[relay.Expr]*group
+	made  int
 }
 
 // visit gives c a group of its own, or puts it together with groups of its operands.
 func (f *fuser) visit(c *relay.Call) {
-	own := &group{class: c.Op.Class, out: c, members: []*relay.Call{c}}
+	f.made++
+	own := &group{class: c.Op.Class, out: c, members: []*relay.Call{c}, made: f.made}
 	f.group[c] = own
 	if f.isView(c) || c.Op.Class == relay.Opaque {
 		return
@@ -96,7 +99,7 @@ func (f *fuser) heaviest(c *relay.Call) *group {
 			continue
 		}
 		if g := f.group[p]; g != nil && g.out == p && g.class >= relay.Reduce && f.epilogue(c, p, g) == "" {
-			if best == nil || g.class >= best.class {
+			if best == nil || g.class > best.class || g.class == best.class && g.made > best.made {
 				best = g
 			}
 		}
@@ -235,7 +238,7 @@ func (f *fuser) build(main *relay.Function) (relay.Expr, error) {
 
 // function returns the call of the group's function on the values that it reads.
 func (f *fuser) function(g *group, done map[relay.Expr]relay.Expr) (relay.Expr, error) {
-	inside := map[relay.Expr]bool{}
+	inside := make(map[relay.Expr]bool, len(g.members))
 	for _, m := range g.members {
 		inside[m] = true
 	}
@@ -254,7 +257,7 @@ func (f *fuser) function(g *group, done map[relay.Expr]relay.Expr) (relay.Expr, 
 		params, args = append(params, v), append(args, done[e])
 		local[e] = v
 	}
-	for _, m := range ordered(g, inside) {
+	for _, m := range g.members {
 		for _, a := range m.Args {
 			if t, ok := a.(*relay.Tuple); ok {
 				for _, field := range t.Fields {
@@ -281,17 +284,6 @@ func (f *fuser) function(g *group, done map[relay.Expr]relay.Expr) (relay.Expr, 
 	}
 	fn := relay.NewFunction(params, local[g.out], true, nil, g.out.Pos())
 	return relay.NewCallFn(fn, args, g.out.Pos())
-}
-
-// ordered returns the members of a group, operands before users.
-func ordered(g *group, inside map[relay.Expr]bool) []*relay.Call {
-	var list []*relay.Call
-	for e := range relay.PostOrder(g.out, false) {
-		if inside[e] {
-			list = append(list, e.(*relay.Call))
-		}
-	}
-	return list
 }
 
 // scalar returns a constant of one element with the shape kept, so that it may stand inside a function.
