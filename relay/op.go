@@ -49,7 +49,8 @@ type EvalSite struct {
 	Op    *Op
 	Args  []Value
 	Attrs any
-	Type  Type // the inferred result type
+	Type  Type            // the inferred result type
+	Done  <-chan struct{} // closed when the evaluation is cancelled; nil: never
 }
 
 // Value is what the evaluator computes: a *tensor.Wide, or a list for a tuple.

@@ -1,5 +1,11 @@
 package relay
 
+import (
+	"math"
+
+	"github.com/texel-ml/texel/tensor"
+)
+
 // AlphaAttrs are the attributes of activations with one factor: nn.leaky_relu, nn.elu, nn.celu, nn.thresholded_relu.
 type AlphaAttrs struct {
 	Alpha float64 `relay:"alpha"`
@@ -40,34 +46,76 @@ type AxisAttrs struct {
 
 // activationOps are the activations and the addition of a bias.
 func activationOps() []*Op {
-	row := func(name string, attrs func() any, doc string) *Op {
-		return &Op{Name: "nn." + name, Args: []string{"data"}, NewAttrs: attrs, Infer: sameFloat, Class: Elementwise, Lower: "elementwise", Doc: doc}
+	row := func(name string, attrs func() any, doc string, eval evalFunc) *Op {
+		return &Op{Name: "nn." + name, Args: []string{"data"}, NewAttrs: attrs, Infer: sameFloat, Eval: eval, Class: Elementwise, Lower: "elementwise", Doc: doc}
 	}
 	alpha := func(v float64) func() any { return func() any { return &AlphaAttrs{v} } }
-	relu := row("relu", nil, "max(x, 0); NaN stays NaN. Integers too.")
-	relu.Infer = inferNumber
-	gelu := row("gelu", func() any { return &GeluAttrs{"none"} },
-		"x/2 · (1 + erf(x/√2)); approximate=\"tanh\": x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))).")
-	gelu.Infer = inferGelu
+	reluRow := row("relu", nil, "max(x, 0); NaN stays NaN. Integers too.",
+		evalNumber(relu, func(d tensor.DType, v int64) int64 {
+			if d == tensor.Uint64 {
+				return v
+			}
+			return max(v, 0)
+		}))
+	reluRow.Infer = inferNumber
+	geluRow := row("gelu", func() any { return &GeluAttrs{"none"} },
+		"x/2 · (1 + erf(x/√2)); approximate=\"tanh\": x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))).", evalActivation(gelu))
+	geluRow.Infer = inferGelu
 	return []*Op{
-		relu,
-		row("leaky_relu", alpha(0.01), "x above 0, else alpha·x."),
-		row("elu", alpha(1), "x above 0, else alpha·(e^x − 1)."),
+		reluRow,
+		row("leaky_relu", alpha(0.01), "x above 0, else alpha·x.", evalActivation(func(a *AlphaAttrs) func(float64) float64 {
+			return func(v float64) float64 {
+				if v < 0 {
+					return a.Alpha * v
+				}
+				return v
+			}
+		})),
+		row("elu", alpha(1), "x above 0, else alpha·(e^x − 1).", evalActivation(func(a *AlphaAttrs) func(float64) float64 {
+			return func(v float64) float64 { return elu(a.Alpha, v) }
+		})),
 		row("selu", func() any { return &SeluAttrs{1.67326319217681884765625, 1.05070102214813232421875} },
-			"gamma·x above 0, else gamma·alpha·(e^x − 1)."),
-		row("celu", alpha(1), "max(0, x) + min(0, alpha·(e^(x/alpha) − 1))."),
-		row("thresholded_relu", alpha(1), "x above alpha, else 0."),
-		row("hard_sigmoid", func() any { return &HardSigmoidAttrs{0.2, 0.5} }, "max(0, min(1, alpha·x + beta))."),
-		row("hard_swish", nil, "x · max(0, min(1, x/6 + 1/2))."),
-		row("swish", func() any { return &SwishAttrs{1} }, "x · sigmoid(beta·x)."),
-		gelu,
-		row("softplus", nil, "log(e^x + 1)."),
-		row("softsign", nil, "x / (1 + |x|)."),
-		row("mish", nil, "x · tanh(log(e^x + 1))."),
-		row("shrink", func() any { return &ShrinkAttrs{0, 0.5} }, "x + bias below −lambd, x − bias above lambd, else 0."),
+			"gamma·x above 0, else gamma·alpha·(e^x − 1).", evalActivation(func(a *SeluAttrs) func(float64) float64 {
+				return func(v float64) float64 { return a.Gamma * elu(a.Alpha, v) }
+			})),
+		row("celu", alpha(1), "max(0, x) + min(0, alpha·(e^(x/alpha) − 1)).", evalActivation(func(a *AlphaAttrs) func(float64) float64 {
+			return func(v float64) float64 {
+				if v < 0 {
+					return a.Alpha * math.Expm1(v/a.Alpha)
+				}
+				return v
+			}
+		})),
+		row("thresholded_relu", alpha(1), "x above alpha, else 0.", evalActivation(func(a *AlphaAttrs) func(float64) float64 {
+			return func(v float64) float64 {
+				if v > a.Alpha || math.IsNaN(v) {
+					return v
+				}
+				return 0
+			}
+		})),
+		row("hard_sigmoid", func() any { return &HardSigmoidAttrs{0.2, 0.5} }, "max(0, min(1, alpha·x + beta)).", evalActivation(func(a *HardSigmoidAttrs) func(float64) float64 {
+			return func(v float64) float64 { return hardSigmoid(a.Alpha, a.Beta, v) }
+		})),
+		row("hard_swish", nil, "x · max(0, min(1, x/6 + 1/2)).", evalFloat(hardSwish)),
+		row("swish", func() any { return &SwishAttrs{1} }, "x · sigmoid(beta·x).", evalActivation(func(a *SwishAttrs) func(float64) float64 {
+			return func(v float64) float64 { return swish(a.Beta, v) }
+		})),
+		geluRow,
+		row("softplus", nil, "log(e^x + 1).", evalFloat(softplus)),
+		row("softsign", nil, "x / (1 + |x|).", evalFloat(func(v float64) float64 { return v / (1 + math.Abs(v)) })),
+		row("mish", nil, "x · tanh(log(e^x + 1)).", evalFloat(func(v float64) float64 { return v * math.Tanh(softplus(v)) })),
+		row("shrink", func() any { return &ShrinkAttrs{0, 0.5} }, "x + bias below −lambd, x − bias above lambd, else 0.", evalActivation(shrink)),
 		{Name: "nn.bias_add", Args: []string{"data", "bias"}, NewAttrs: func() any { return &AxisAttrs{1} }, Infer: inferPerChannel,
+			Eval:  evalPerChannel(func(a, b float64) float64 { return a + b }, func(_ tensor.DType, a, b int64) int64 { return a + b }),
 			Class: Broadcast, Lower: "elementwise", Doc: "data + bias, where bias is (C) and C the extent of data's axis."},
 		{Name: "nn.prelu", Args: []string{"data", "alpha"}, NewAttrs: func() any { return &AxisAttrs{1} }, Infer: inferPrelu,
+			Eval: evalPerChannel(func(a, b float64) float64 {
+				if a < 0 {
+					return a * b
+				}
+				return a
+			}, nil),
 			Class: Broadcast, Lower: "elementwise", Doc: "x above 0, else alpha·x, where alpha is (C) and C the extent of data's axis."},
 	}
 }

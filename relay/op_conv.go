@@ -53,6 +53,7 @@ func convOps() []*Op {
 					DataLayout: "NC" + spatial, KernelLayout: "OI" + spatial}
 			},
 			Infer: inferConv,
+			Eval:  evalConv,
 			Class: OutFusable,
 			Lower: "conv",
 			Doc: "out[n, o, x] = Σ_{c < C/groups, k} data[n, g·C/groups + c, x·strides + k·dilation − padding] · weight[o, c, k], " +
@@ -66,6 +67,7 @@ func convOps() []*Op {
 					Dilation: ints(rank, 1), Groups: 1, DataLayout: "NC" + spatial, KernelLayout: "IO" + spatial}
 			},
 			Infer: inferConvTranspose,
+			Eval:  evalConvTranspose,
 			Class: OutFusable,
 			Lower: "conv_transpose",
 			Doc: "the gradient of a convolution: out[n, o, x·strides + k·dilation − padding] += data[n, c, x] · weight[c, o mod (O/groups), k] " +

@@ -28,58 +28,58 @@ type IsInfAttrs struct {
 
 // unaryOps are the operators of one operand that work on each element alone.
 func unaryOps() []*Op {
-	float := func(name, doc string) *Op {
-		return &Op{Name: name, Args: []string{"data"}, Infer: sameFloat, Class: Elementwise, Lower: "elementwise", Doc: doc}
+	float := func(name, doc string, f func(float64) float64) *Op {
+		return &Op{Name: name, Args: []string{"data"}, Infer: sameFloat, Eval: evalFloat(f), Class: Elementwise, Lower: "elementwise", Doc: doc}
 	}
-	number := func(name, doc string) *Op {
-		return &Op{Name: name, Args: []string{"data"}, Infer: inferNumber, Class: Elementwise, Lower: "elementwise", Doc: doc}
+	number := func(name, doc string, eval evalFunc) *Op {
+		return &Op{Name: name, Args: []string{"data"}, Infer: inferNumber, Eval: eval, Class: Elementwise, Lower: "elementwise", Doc: doc}
 	}
 	return []*Op{
-		number("abs", "|x|; the smallest integer stays itself."),
-		number("negative", "−x."),
-		number("sign", "−1, 0 or 1 as x is below, equal to or above 0; NaN stays NaN."),
-		float("exp", "e^x."),
-		float("log", "the natural logarithm; NaN below 0."),
-		float("sqrt", "√x; NaN below 0."),
-		float("rsqrt", "1/√x."),
-		float("reciprocal", "1/x."),
-		float("sigmoid", "1/(1 + e^−x)."),
-		float("tanh", "the hyperbolic tangent."),
-		float("erf", "2/√π ∫_0^x e^−t² dt."),
-		float("sin", "the sine of radians."),
-		float("cos", "the cosine of radians."),
-		float("tan", "the tangent of radians."),
-		float("asin", "the inverse sine; NaN outside [−1, 1]."),
-		float("acos", "the inverse cosine; NaN outside [−1, 1]."),
-		float("atan", "the inverse tangent."),
-		float("sinh", "the hyperbolic sine."),
-		float("cosh", "the hyperbolic cosine."),
-		float("asinh", "the inverse hyperbolic sine."),
-		float("acosh", "the inverse hyperbolic cosine; NaN below 1."),
-		float("atanh", "the inverse hyperbolic tangent; NaN outside [−1, 1]."),
-		number("ceil", "the least integer ≥ x."),
-		number("floor", "the greatest integer ≤ x."),
-		number("round", "the nearest integer, a tie to the even one."),
-		number("trunc", "the integer part."),
-		{Name: "logical_not", Args: []string{"data"}, Infer: inferBool, Class: Elementwise, Lower: "elementwise", Doc: "¬x for bool."},
-		{Name: "bitwise_not", Args: []string{"data"}, Infer: inferInteger, Class: Elementwise, Lower: "elementwise",
+		number("abs", "|x|; the smallest integer stays itself.", evalNumber(math.Abs, absInt)),
+		number("negative", "−x.", evalNumber(func(v float64) float64 { return -v }, negInt)),
+		number("sign", "−1, 0 or 1 as x is below, equal to or above 0; NaN stays NaN.", evalNumber(signFloat, signInt)),
+		float("exp", "e^x.", math.Exp),
+		float("log", "the natural logarithm; NaN below 0.", math.Log),
+		float("sqrt", "√x; NaN below 0.", math.Sqrt),
+		float("rsqrt", "1/√x.", func(v float64) float64 { return 1 / math.Sqrt(v) }),
+		float("reciprocal", "1/x.", func(v float64) float64 { return 1 / v }),
+		float("sigmoid", "1/(1 + e^−x).", sigmoid),
+		float("tanh", "the hyperbolic tangent.", math.Tanh),
+		float("erf", "2/√π ∫_0^x e^−t² dt.", math.Erf),
+		float("sin", "the sine of radians.", math.Sin),
+		float("cos", "the cosine of radians.", math.Cos),
+		float("tan", "the tangent of radians.", math.Tan),
+		float("asin", "the inverse sine; NaN outside [−1, 1].", math.Asin),
+		float("acos", "the inverse cosine; NaN outside [−1, 1].", math.Acos),
+		float("atan", "the inverse tangent.", math.Atan),
+		float("sinh", "the hyperbolic sine.", math.Sinh),
+		float("cosh", "the hyperbolic cosine.", math.Cosh),
+		float("asinh", "the inverse hyperbolic sine.", math.Asinh),
+		float("acosh", "the inverse hyperbolic cosine; NaN below 1.", math.Acosh),
+		float("atanh", "the inverse hyperbolic tangent; NaN outside [−1, 1].", math.Atanh),
+		number("ceil", "the least integer ≥ x.", evalStep(math.Ceil)),
+		number("floor", "the greatest integer ≤ x.", evalStep(math.Floor)),
+		number("round", "the nearest integer, a tie to the even one.", evalStep(math.RoundToEven)),
+		number("trunc", "the integer part.", evalStep(math.Trunc)),
+		{Name: "logical_not", Args: []string{"data"}, Infer: inferBool, Eval: evalNot, Class: Elementwise, Lower: "elementwise", Doc: "¬x for bool."},
+		{Name: "bitwise_not", Args: []string{"data"}, Infer: inferInteger, Eval: evalNot, Class: Elementwise, Lower: "elementwise",
 			Doc: "every bit flipped, for integers."},
-		{Name: "isnan", Args: []string{"data"}, Infer: inferPredicate, Class: Elementwise, Lower: "elementwise",
+		{Name: "isnan", Args: []string{"data"}, Infer: inferPredicate, Eval: evalIsNaN, Class: Elementwise, Lower: "elementwise",
 			Doc: "bool: x is not a number."},
 		{Name: "isinf", Args: []string{"data"}, NewAttrs: func() any { return &IsInfAttrs{true, true} }, Infer: inferPredicate,
-			Class: Elementwise, Lower: "elementwise",
+			Eval: evalIsInf, Class: Elementwise, Lower: "elementwise",
 			Doc: "bool: x is +∞ (with detect_positive) or −∞ (with detect_negative)."},
-		{Name: "copy", Args: []string{"data"}, Infer: inferMoved, Class: Elementwise, Lower: "elementwise", Doc: "x, of any element type."},
+		{Name: "copy", Args: []string{"data"}, Infer: inferMoved, Eval: evalReshaped, Class: Elementwise, Lower: "elementwise", Doc: "x, of any element type."},
 		{Name: "cast", Args: []string{"data"},
 			NewAttrs: func() any { return &CastAttrs{Saturate: true, RoundMode: "up"} }, Infer: inferCast,
-			Class: Elementwise, Lower: "elementwise",
+			Eval: evalCast, Class: Elementwise, Lower: "elementwise",
 			Doc: "x in another element type. Float to float rounds to nearest even; float to integer truncates toward zero, outside the range " +
 				"the result is unspecified here and saturates in the reference; integer to integer keeps the low bits; to bool is x ≠ 0. " +
 				"ONNX Cast."},
 		{Name: "reinterpret", Args: []string{"data"}, NewAttrs: func() any { return &CastAttrs{Saturate: true, RoundMode: "up"} },
-			Infer: inferReinterpret, Class: Elementwise, Lower: "elementwise", Doc: "the bits of x as another element type of equal width."},
+			Infer: inferReinterpret, Eval: evalReinterpret, Class: Elementwise, Lower: "elementwise", Doc: "the bits of x as another element type of equal width."},
 		{Name: "clip", Args: []string{"a"}, NewAttrs: func() any { return &ClipAttrs{math.Inf(-1), math.Inf(1)} }, Infer: inferClip,
-			Class: Elementwise, Lower: "elementwise",
+			Eval: evalClip, Class: Elementwise, Lower: "elementwise",
 			Doc: "min(a_max, max(a, a_min)): a_max wins when a_min is above it. NaN stays NaN. Bounds of an integer type are integers."},
 	}
 }
@@ -184,38 +184,59 @@ func inferClip(s *Site) (Type, error) {
 
 // binaryOps are the operators of two operands, and where, with broadcasting.
 func binaryOps() []*Op {
-	row := func(name, doc string, infer func(*Site) (Type, error)) *Op {
-		return &Op{Name: name, Args: []string{"lhs", "rhs"}, Infer: infer, Class: Broadcast, Lower: "elementwise", Doc: doc}
+	type float = func(a, b float64) float64
+	type integer = func(d tensor.DType, a, b int64) int64
+	row := func(name, doc string, infer func(*Site) (Type, error), eval evalFunc) *Op {
+		return &Op{Name: name, Args: []string{"lhs", "rhs"}, Infer: infer, Eval: eval, Class: Broadcast, Lower: "elementwise", Doc: doc}
 	}
-	arith := func(name, doc string) *Op { return row(name, doc, inferArithmetic) }
-	compare := func(name, doc string) *Op { return row(name, doc, inferCompare) }
-	logic := func(name, doc string) *Op { return row(name, doc, inferLogical) }
-	bits := func(name, doc string) *Op { return row(name, doc, inferBitwise) }
+	arith := func(name, doc string, f float, g integer) *Op {
+		return row(name, doc, inferArithmetic, evalBinary(f, g))
+	}
+	compare := func(name, doc string, f func(a, b float64) bool, g func(d tensor.DType, a, b int64) bool) *Op {
+		return row(name, doc, inferCompare, evalCompare(f, g))
+	}
+	logic := func(name, doc string, g integer) *Op { return row(name, doc, inferLogical, evalBinary(nil, g)) }
+	bits := func(name, doc string, g integer) *Op { return row(name, doc, inferBitwise, evalBinary(nil, g)) }
 	return []*Op{
-		arith("add", "x + y."),
-		arith("subtract", "x − y."),
-		arith("multiply", "x · y."),
-		arith("divide", "x / y; integers truncate toward zero, and by 0 give 0."),
-		arith("power", "x^y; integers by repeated multiplication, a negative exponent truncates 1/x^|y|."),
-		arith("mod", "x − y·⌊x/y⌋, the sign of y, Relay's floor_mod; integers modulo 0 give 0."),
-		arith("fmod", "x − y·trunc(x/y), the sign of x; integers modulo 0 give 0."),
-		arith("maximum", "the larger; NaN when either is NaN."),
-		arith("minimum", "the smaller; NaN when either is NaN."),
-		compare("equal", "bool: x = y."),
-		compare("not_equal", "bool: x ≠ y."),
-		compare("less", "bool: x < y."),
-		compare("less_equal", "bool: x ≤ y."),
-		compare("greater", "bool: x > y."),
-		compare("greater_equal", "bool: x ≥ y."),
-		logic("logical_and", "x ∧ y for bool."),
-		logic("logical_or", "x ∨ y for bool."),
-		logic("logical_xor", "x ⊻ y for bool."),
-		bits("bitwise_and", "the bits set in both, for integers."),
-		bits("bitwise_or", "the bits set in either, for integers."),
-		bits("bitwise_xor", "the bits set in exactly one, for integers."),
-		bits("left_shift", "x · 2^y for integers; 0 when y reaches the width."),
-		bits("right_shift", "⌊x / 2^y⌋ for integers; 0 or −1 when y reaches the width."),
-		{Name: "where", Args: []string{"condition", "x", "y"}, Infer: inferWhere, Class: Broadcast, Lower: "elementwise",
+		arith("add", "x + y.",
+			func(a, b float64) float64 { return a + b }, func(_ tensor.DType, a, b int64) int64 { return a + b }),
+		arith("subtract", "x − y.",
+			func(a, b float64) float64 { return a - b }, func(_ tensor.DType, a, b int64) int64 { return a - b }),
+		arith("multiply", "x · y.",
+			func(a, b float64) float64 { return a * b }, func(_ tensor.DType, a, b int64) int64 { return a * b }),
+		arith("divide", "x / y; integers truncate toward zero, and by 0 give 0.",
+			func(a, b float64) float64 { return a / b }, divInt),
+		arith("power", "x^y; integers by repeated multiplication, a negative exponent truncates 1/x^|y|.",
+			math.Pow, powInt),
+		arith("mod", "x − y·⌊x/y⌋, the sign of y, Relay's floor_mod; integers modulo 0 give 0.",
+			modFloat, modInt),
+		arith("fmod", "x − y·trunc(x/y), the sign of x; integers modulo 0 give 0.",
+			math.Mod, fmodInt),
+		arith("maximum", "the larger; NaN when either is NaN.",
+			fmax, maxInt),
+		arith("minimum", "the smaller; NaN when either is NaN.",
+			fmin, minInt),
+		compare("equal", "bool: x = y.",
+			func(a, b float64) bool { return a == b }, func(_ tensor.DType, a, b int64) bool { return a == b }),
+		compare("not_equal", "bool: x ≠ y.",
+			func(a, b float64) bool { return a != b }, func(_ tensor.DType, a, b int64) bool { return a != b }),
+		compare("less", "bool: x < y.",
+			func(a, b float64) bool { return a < b }, func(d tensor.DType, a, b int64) bool { return lessInt(d, a, b) }),
+		compare("less_equal", "bool: x ≤ y.",
+			func(a, b float64) bool { return a <= b }, func(d tensor.DType, a, b int64) bool { return !lessInt(d, b, a) }),
+		compare("greater", "bool: x > y.",
+			func(a, b float64) bool { return a > b }, func(d tensor.DType, a, b int64) bool { return lessInt(d, b, a) }),
+		compare("greater_equal", "bool: x ≥ y.",
+			func(a, b float64) bool { return a >= b }, func(d tensor.DType, a, b int64) bool { return !lessInt(d, a, b) }),
+		logic("logical_and", "x ∧ y for bool.", func(_ tensor.DType, a, b int64) int64 { return a & b }),
+		logic("logical_or", "x ∨ y for bool.", func(_ tensor.DType, a, b int64) int64 { return a | b }),
+		logic("logical_xor", "x ⊻ y for bool.", func(_ tensor.DType, a, b int64) int64 { return a ^ b }),
+		bits("bitwise_and", "the bits set in both, for integers.", func(_ tensor.DType, a, b int64) int64 { return a & b }),
+		bits("bitwise_or", "the bits set in either, for integers.", func(_ tensor.DType, a, b int64) int64 { return a | b }),
+		bits("bitwise_xor", "the bits set in exactly one, for integers.", func(_ tensor.DType, a, b int64) int64 { return a ^ b }),
+		bits("left_shift", "x · 2^y for integers; 0 when y reaches the width.", shiftLeft),
+		bits("right_shift", "⌊x / 2^y⌋ for integers; 0 or −1 when y reaches the width.", shiftRight),
+		{Name: "where", Args: []string{"condition", "x", "y"}, Infer: inferWhere, Eval: evalWhere, Class: Broadcast, Lower: "elementwise",
 			Doc: "x where the condition holds, else y; all three broadcast. Elements may be of any type."},
 	}
 }

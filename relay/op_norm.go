@@ -56,47 +56,47 @@ func normOps() []*Op {
 	axis := func() any { return &AxisAttrs{-1} }
 	return []*Op{
 		{
-			Name: "nn.softmax", Args: []string{"data"}, NewAttrs: axis, Infer: inferSoftmax, Class: Opaque, Lower: "softmax",
+			Name: "nn.softmax", Args: []string{"data"}, NewAttrs: axis, Infer: inferSoftmax, Eval: evalSoftmax(false), Class: Opaque, Lower: "softmax",
 			Doc: "e^(x − m) / Σ e^(x − m) along the axis, m the largest along it.",
 		},
 		{
-			Name: "nn.log_softmax", Args: []string{"data"}, NewAttrs: axis, Infer: inferSoftmax, Class: Opaque, Lower: "softmax",
+			Name: "nn.log_softmax", Args: []string{"data"}, NewAttrs: axis, Infer: inferSoftmax, Eval: evalSoftmax(true), Class: Opaque, Lower: "softmax",
 			Doc: "x − m − log Σ e^(x − m) along the axis, m the largest along it.",
 		},
 		{
 			Name: "nn.batch_norm", Args: []string{"data", "gamma", "beta", "moving_mean", "moving_var"},
-			NewAttrs: func() any { return &BatchNormAttrs{1, 1e-5, true, true} }, Infer: inferBatchNorm, Class: Opaque, Lower: "norm",
+			NewAttrs: func() any { return &BatchNormAttrs{1, 1e-5, true, true} }, Infer: inferBatchNorm, Eval: evalBatchNorm, Class: Opaque, Lower: "norm",
 			Doc: "a tuple: (data − mean) / √(var + epsilon) · gamma + beta along the axis, the mean and the variance. The other operands are (C).",
 		},
 		{
 			Name: "nn.layer_norm", Args: []string{"data", "gamma", "beta"},
-			NewAttrs: func() any { return &NormAttrs{-1, 1e-5, true, true} }, Infer: inferNorm, Class: Opaque, Lower: "norm",
+			NewAttrs: func() any { return &NormAttrs{-1, 1e-5, true, true} }, Infer: inferNorm, Eval: evalLayerNorm, Class: Opaque, Lower: "norm",
 			Doc: "(data − mean) / √(var + epsilon) · gamma + beta, mean and (biased) variance along the axis; gamma and beta have its extent.",
 		},
 		{
 			Name: "nn.instance_norm", Args: []string{"data", "gamma", "beta"},
-			NewAttrs: func() any { return &NormAttrs{1, 1e-5, true, true} }, Infer: inferNorm, Class: Opaque, Lower: "norm",
+			NewAttrs: func() any { return &NormAttrs{1, 1e-5, true, true} }, Infer: inferNorm, Eval: evalInstanceNorm, Class: Opaque, Lower: "norm",
 			Doc: "(data − mean) / √(var + epsilon) · gamma + beta, mean and (biased) variance over all axes but the first and the given one.",
 		},
 		{
 			Name: "nn.group_norm", Args: []string{"data", "gamma", "beta"},
-			NewAttrs: func() any { return &GroupNormAttrs{1, 1, 1e-5, true, true} }, Infer: inferGroupNorm, Class: Opaque, Lower: "norm",
+			NewAttrs: func() any { return &GroupNormAttrs{1, 1, 1e-5, true, true} }, Infer: inferGroupNorm, Eval: evalGroupNorm, Class: Opaque, Lower: "norm",
 			Doc: "as nn.instance_norm, but mean and variance are taken over num_groups groups of channels; gamma and beta are (C).",
 		},
 		{
 			Name: "nn.lrn", Args: []string{"data"},
-			NewAttrs: func() any { return &LRNAttrs{5, 1, 2, 1e-5, 0.75} }, Infer: inferLRN, Class: Opaque, Lower: "norm",
+			NewAttrs: func() any { return &LRNAttrs{5, 1, 2, 1e-5, 0.75} }, Infer: inferLRN, Eval: evalLRN, Class: Opaque, Lower: "norm",
 			Doc: "x / (bias + alpha/size · Σ x²)^beta, the sum over the size channels around x: from −⌊(size−1)/2⌋ to ⌈(size−1)/2⌉.",
 		},
 		{
 			Name: "nn.l2_normalize", Args: []string{"data"},
-			NewAttrs: func() any { return &L2NormalizeAttrs{Eps: 1e-12} }, Infer: inferL2Normalize, Class: Opaque, Lower: "norm",
+			NewAttrs: func() any { return &L2NormalizeAttrs{Eps: 1e-12} }, Infer: inferL2Normalize, Eval: evalL2Normalize, Class: Opaque, Lower: "norm",
 			Doc: "x / √max(Σ x², eps), the sum over the axes; nil means every axis.",
 		},
 		{
 			Name: "nn.squeeze_excite", Args: []string{"data", "w1", "b1", "w2", "b2"},
 			NewAttrs: func() any { return &SqueezeExciteAttrs{"relu", "hard_sigmoid", 1.0 / 6, 0.5, "NCHW"} },
-			Infer:    inferSqueezeExcite, Class: Opaque, Lower: "squeeze_excite",
+			Infer:    inferSqueezeExcite, Eval: evalSqueezeExcite, Class: Opaque, Lower: "squeeze_excite",
 			Doc: "the channel scale gate(w2 · activation(w1 · p + b1) + b2), p the mean of data over its spatial axes. data is (N, C, spatial) in " +
 				"layout, w1 (R, C), b1 (R), w2 (C, R), b2 (C), the result (N, C, 1, 1) in layout. It does not multiply data. When the layout pads " +
 				"the channels, C may be below the padded count; the scale of padding is 0.",

@@ -40,10 +40,10 @@ func poolOps() []*Op {
 		const extent = " Windows start at x·strides − padding and have pool_size elements dilation apart; the last extent is rounded down, " +
 			"or up with ceil_mode, but no window starts in the padding at the end."
 		ops = append(ops, &Op{
-			Name: "nn.max_pool" + suffix, Args: []string{"data"}, NewAttrs: attrs, Infer: inferPool, Class: Reduce, Lower: "pool",
+			Name: "nn.max_pool" + suffix, Args: []string{"data"}, NewAttrs: attrs, Infer: inferPool, Eval: evalMaxPool, Class: Reduce, Lower: "pool",
 			Doc: "the largest element of each window; padding never wins, NaN does." + extent,
 		}, &Op{
-			Name: "nn.avg_pool" + suffix, Args: []string{"data"}, NewAttrs: attrs, Infer: inferPool, Class: Reduce, Lower: "pool",
+			Name: "nn.avg_pool" + suffix, Args: []string{"data"}, NewAttrs: attrs, Infer: inferPool, Eval: evalAvgPool, Class: Reduce, Lower: "pool",
 			Doc: "the mean of each window: the sum of its elements over their number, that of the padding included with count_include_pad. " +
 				"Cells that ceil_mode adds beyond the padding never count." + extent,
 		})
@@ -53,19 +53,23 @@ func poolOps() []*Op {
 		NewAttrs: func() any {
 			return &PoolAttrs{PoolSize: ints(2, 1), Strides: ints(2, 1), Padding: ints(4, 0), Dilation: ints(2, 1), Layout: "NCHW"}
 		},
-		Infer: inferPoolArgmax, Class: Opaque, Lower: "pool",
+		Infer: inferPoolArgmax, Eval: evalMaxPoolArgmax, Class: Opaque, Lower: "pool",
 		Doc: "a tuple of nn.max_pool2d's result and, as int64, the index of each maximum in the whole flattened data; the first of equal ones.",
 	})
-	for _, kind := range []string{"avg", "max"} {
+	for _, whole := range []struct {
+		kind string
+		eval evalFunc
+	}{{"avg", evalWholePool(meanFloats, meanInts)}, {"max", evalWholePool(maxFloats, maxInts)}} {
+		kind, eval := whole.kind, whole.eval
 		attrs := func() any { return &GlobalPoolAttrs{Layout: "NCHW"} }
 		ops = append(ops, &Op{
-			Name: "nn.global_" + kind + "_pool2d", Args: []string{"data"}, NewAttrs: attrs, Infer: inferGlobalPool, Class: Reduce,
+			Name: "nn.global_" + kind + "_pool2d", Args: []string{"data"}, NewAttrs: attrs, Infer: inferGlobalPool, Eval: eval, Class: Reduce,
 			Lower: "global_pool",
 			Doc:   kind + " over all spatial axes, which get extent 1. The layout has one to three of them.",
 		}, &Op{
 			Name: "nn.adaptive_" + kind + "_pool2d", Args: []string{"data"},
 			NewAttrs: func() any { return &AdaptivePoolAttrs{OutputSize: ints(2, 1), Layout: "NCHW"} },
-			Infer:    inferAdaptivePool, Class: Reduce, Lower: "adaptive_pool",
+			Infer:    inferAdaptivePool, Eval: eval, Class: Reduce, Lower: "adaptive_pool",
 			Doc: kind + " over windows that cut each spatial axis of extent I in O = output_size parts: window i is [⌊i·I/O⌋, ⌈(i+1)·I/O⌉).",
 		})
 	}

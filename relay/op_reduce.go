@@ -20,26 +20,26 @@ type ArgReduceAttrs struct {
 
 // reduceOps are the reductions.
 func reduceOps() []*Op {
-	row := func(name, doc string, infer func(*Site) (Type, error)) *Op {
-		return &Op{Name: name, Args: []string{"data"}, NewAttrs: func() any { return &ReduceAttrs{} }, Infer: infer, Class: Reduce,
+	row := func(name, doc string, infer func(*Site) (Type, error), eval evalFunc) *Op {
+		return &Op{Name: name, Args: []string{"data"}, NewAttrs: func() any { return &ReduceAttrs{} }, Infer: infer, Eval: eval, Class: Reduce,
 			Lower: "reduce", Doc: doc}
 	}
-	arg := func(name, doc string) *Op {
+	arg := func(name, doc string, sign float64) *Op {
 		return &Op{Name: name, Args: []string{"data"}, NewAttrs: func() any { return &ArgReduceAttrs{DType: tensor.Int64} },
-			Infer: inferArgReduce, Class: Reduce, Lower: "reduce", Doc: doc}
+			Infer: inferArgReduce, Eval: evalArg(sign), Class: Reduce, Lower: "reduce", Doc: doc}
 	}
 	return []*Op{
-		row("sum", "Σ x over the axes; 0 over nothing.", inferReduce),
-		row("mean", "Σ x / count over the axes; integers truncate toward zero.", inferReduce),
-		row("prod", "Π x over the axes; 1 over nothing.", inferReduce),
-		row("max", "the largest over the axes, NaN if there is one; over nothing −∞ or the type's least value.", inferReduce),
-		row("min", "the smallest over the axes, NaN if there is one; over nothing +∞ or the type's largest value.", inferReduce),
-		row("logsumexp", "log Σ e^x over the axes, computed after the largest is subtracted; −∞ over nothing.", inferReduceFloat),
-		row("all", "bool: every element over the axes holds; true over nothing.", inferReduceBool),
-		row("any", "bool: some element over the axes holds; false over nothing.", inferReduceBool),
+		row("sum", "Σ x over the axes; 0 over nothing.", inferReduce, evalSum),
+		row("mean", "Σ x / count over the axes; integers truncate toward zero.", inferReduce, evalMean),
+		row("prod", "Π x over the axes; 1 over nothing.", inferReduce, evalProd),
+		row("max", "the largest over the axes, NaN if there is one; over nothing −∞ or the type's least value.", inferReduce, evalMax),
+		row("min", "the smallest over the axes, NaN if there is one; over nothing +∞ or the type's largest value.", inferReduce, evalMin),
+		row("logsumexp", "log Σ e^x over the axes, computed after the largest is subtracted; −∞ over nothing.", inferReduceFloat, evalLogSumExp),
+		row("all", "bool: every element over the axes holds; true over nothing.", inferReduceBool, evalAll),
+		row("any", "bool: some element over the axes holds; false over nothing.", inferReduceBool, evalAny),
 		arg("argmax", "the index of the largest element; of equal ones the first, or the last with select_last_index. Over several axes the "+
-			"index is row-major among them. NaN is larger than any number."),
-		arg("argmin", "the index of the smallest element; otherwise as argmax."),
+			"index is row-major among them. NaN is larger than any number.", 1),
+		arg("argmin", "the index of the smallest element; otherwise as argmax.", -1),
 	}
 }
 

@@ -373,3 +373,18 @@ func (t *Tensor) setBits(i int, v uint8) {
 	mask := uint8(1<<width-1) << (at % 8)
 	t.Data[at/8] = t.Data[at/8]&^mask | v<<(at%8)&mask
 }
+
+// RelayoutWide is Relayout for the arrays of oracles.
+func RelayoutWide(w *Wide, from, to Layout) (*Wide, error) {
+	m, err := NewIndexMap(w.Shape, from, to)
+	if err != nil {
+		return nil, err
+	}
+	out := NewWide(w.DType, m.To)
+	if w.F != nil {
+		relayout(m, out.F, w.F)
+	} else {
+		relayout(m, out.I, w.I)
+	}
+	return out, nil
+}
