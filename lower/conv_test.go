@@ -8,6 +8,8 @@ import (
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/schedule/te"
 	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir/tirtext"
@@ -59,7 +61,14 @@ func TestConvSchedules(t *testing.T) {
 		t.Run(c.String(), func(t *testing.T) {
 			r, err := Func(c.function(t, 32), "conv", Core(), host, nil)
 			require.NoError(t, err)
-			t.Log(r.Trace, tirtext.Print(r.Func))
+			again, err := schedule.ParseTrace(r.Trace.String())
+			require.NoError(t, err)
+			require.Equal(t, r.Trace, again)
+			def, err := Define(collapse(c.function(t, 32)), Core(), host)
+			require.NoError(t, err)
+			s := schedule.New(te.Func("conv", def.Inputs, def.Outputs, def.Stages...))
+			require.NoError(t, s.Replay(again))
+			require.Equal(t, tirtext.Print(r.Func), tirtext.Print(s.Func()))
 		})
 	}
 }
