@@ -39,16 +39,16 @@ func createOps() []*Op {
 	full := func() any { return &FullAttrs{} }
 	filled := func() any { return &FullAttrs{DType: tensor.Float32} }
 	return []*Op{
-		{Name: "full", Args: []string{"fill_value"}, NewAttrs: full, Infer: inferFull, Class: Broadcast, Lower: "broadcast",
+		{Name: "full", Args: []string{"fill_value"}, NewAttrs: full, Infer: inferFull, Eval: evalFull, Class: Broadcast, Lower: "broadcast",
 			Doc: "a tensor of which every element is fill_value, a scalar."},
-		{Name: "zeros", NewAttrs: filled, Infer: inferFilled, Class: Injective, Lower: "create", Doc: "a tensor of zeros."},
-		{Name: "ones", NewAttrs: filled, Infer: inferFilled, Class: Injective, Lower: "create", Doc: "a tensor of ones."},
+		{Name: "zeros", NewAttrs: filled, Infer: inferFilled, Eval: evalZeros, Class: Injective, Lower: "create", Doc: "a tensor of zeros."},
+		{Name: "ones", NewAttrs: filled, Infer: inferFilled, Eval: evalOnes, Class: Injective, Lower: "create", Doc: "a tensor of ones."},
 		{Name: "arange", NewAttrs: func() any { return &ArangeAttrs{Step: 1, DType: tensor.Float32} }, Infer: inferArange,
-			Class: Injective, Lower: "create", Doc: "start + i·step for the ⌈(stop − start) / step⌉ indices i."},
+			Eval: evalArange, Class: Injective, Lower: "create", Doc: "start + i·step for the ⌈(stop − start) / step⌉ indices i."},
 		{Name: "eye", NewAttrs: func() any { return &EyeAttrs{DType: tensor.Float32} }, Infer: inferEye,
-			Class: Injective, Lower: "create", Doc: "1 where column = row + k, else 0."},
+			Eval: evalEye, Class: Injective, Lower: "create", Doc: "1 where column = row + k, else 0."},
 		{Name: "one_hot", Args: []string{"indices", "on_value", "off_value"}, NewAttrs: func() any { return &OneHotAttrs{Axis: -1} },
-			Infer: inferOneHot, Class: Injective, Lower: "one_hot",
+			Infer: inferOneHot, Eval: evalOneHot, Class: Injective, Lower: "one_hot",
 			Doc: "on_value where the position along the new axis equals the index, else off_value; both are scalars. A negative index counts from " +
 				"depth; one that is still outside sets nothing."},
 	}

@@ -42,17 +42,17 @@ func imageOps() []*Op {
 	}
 	return []*Op{
 		{
-			Name: "image.resize2d", Args: []string{"data"}, NewAttrs: attrs("NCHW"), Infer: inferResize, Class: Injective, Lower: "resize",
+			Name: "image.resize2d", Args: []string{"data"}, NewAttrs: attrs("NCHW"), Infer: inferResize, Eval: evalResize, Class: Injective, Lower: "resize",
 			Doc: "data resampled along the axes H and W of the layout, which may be blocked." + doc,
 		},
 		{
-			Name: "image.resize", Args: []string{"data"}, NewAttrs: attrs(""), Infer: inferResize, Class: Injective, Lower: "resize",
+			Name: "image.resize", Args: []string{"data"}, NewAttrs: attrs(""), Infer: inferResize, Eval: evalResize, Class: Injective, Lower: "resize",
 			Doc: "data resampled along any axes." + doc,
 		},
 		{
 			Name: "image.grid_sample", Args: []string{"data", "grid"},
 			NewAttrs: func() any { return &GridSampleAttrs{Method: "bilinear", PaddingMode: "zeros", Layout: "NCHW"} },
-			Infer:    inferGridSample, Class: Injective, Lower: "grid_sample",
+			Infer:    inferGridSample, Eval: evalGridSample, Class: Injective, Lower: "grid_sample",
 			Doc: "data sampled at the places that grid gives. data is (N, C, H, W), grid (N, H', W', 2) with x and y in [−1, 1], the result " +
 				"(N, C, H', W'); or with one more axis D and z last. ONNX GridSample.",
 		},
@@ -179,9 +179,6 @@ func inferGridSample(s *Site) (Type, error) {
 	}
 	if data.Shape.Elems() == 0 && grid.Shape.Elems() != 0 {
 		return nil, s.Illegal("data %v is empty", data)
-	}
-	if a.Method == "bicubic" && rank != 4 {
-		return nil, s.Illegal("method bicubic takes layout NCHW, found %s", a.Layout)
 	}
 	return s.Result(data.DType, append(data.Shape[:2:2], grid.Shape[1:rank-1]...))
 }

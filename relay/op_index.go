@@ -35,43 +35,43 @@ func indexOps() []*Op {
 	return []*Op{
 		{
 			Name: "take", Args: []string{"data", "indices"}, NewAttrs: func() any { return &TakeAttrs{Mode: "clip"} }, Infer: inferTake,
-			Class: Injective, Lower: "gather",
+			Eval: evalTake, Class: Injective, Lower: "gather",
 			Doc: "out[a…, i…, b…] = data[a…, indices[i…], b…], i… in place of the axis. ONNX Gather. A negative index counts from the end; then " +
 				"it is clamped (clip) or taken modulo the extent (wrap).",
 		},
 		{
 			Name: "gather", Args: []string{"data", "indices"}, NewAttrs: func() any { return &AxisAttrs{} }, Infer: inferGather,
-			Class: Injective, Lower: "gather",
+			Eval: evalGather, Class: Injective, Lower: "gather",
 			Doc: "out[…, i, …] = data[…, indices[…, i, …], …] along the axis; out has the shape of indices, which exceeds data along no other axis. " +
 				"ONNX GatherElements. A negative index counts from the end, then it is clamped.",
 		},
 		{
 			Name: "gather_nd", Args: []string{"data", "indices"}, NewAttrs: func() any { return &GatherNDAttrs{} }, Infer: inferGatherND,
-			Class: Injective, Lower: "gather",
+			Eval: evalGatherND, Class: Injective, Lower: "gather",
 			Doc: "out[y…, x…] = data[y_0 … y_{B−1}, indices[0, y…], …, indices[M−1, y…], x…] with B = batch_dims. data is (X…), indices (M, Y…): as " +
 				"in Relay the index tuple lies along the first axis (ONNX GatherND has it along the last one). A negative index counts from the " +
 				"end, then it is clamped.",
 		},
 		{
 			Name: "scatter_elements", Args: []string{"data", "indices", "updates"},
-			NewAttrs: func() any { return &ScatterElementsAttrs{Reduction: "update"} }, Infer: inferScatterElements, Class: Opaque, Lower: "scatter",
+			NewAttrs: func() any { return &ScatterElementsAttrs{Reduction: "update"} }, Infer: inferScatterElements, Eval: evalScatterElements, Class: Opaque, Lower: "scatter",
 			Doc: "data, in which each updates[…, i, …] replaces, or joins by the reduction, element […, indices[…, i, …], …] along the axis, in " +
 				"row-major order of updates. A negative index counts from the end; an update still outside is dropped.",
 		},
 		{
 			Name: "scatter_nd", Args: []string{"data", "indices", "updates"}, NewAttrs: func() any { return &ScatterNDAttrs{"update"} },
-			Infer: inferScatterND, Class: Opaque, Lower: "scatter",
+			Infer: inferScatterND, Eval: evalScatterND, Class: Opaque, Lower: "scatter",
 			Doc: "data, in which updates[y…, x…] replaces, or joins by the mode, data[indices[0, y…], …, indices[M−1, y…], x…]. indices is (M, Y…): " +
 				"as in Relay the index tuple lies along the first axis. A negative index counts from the end; an update still outside is dropped.",
 		},
 		{
-			Name: "argwhere", Args: []string{"condition"}, Infer: inferArgwhere, Class: Opaque, Lower: "nonzero",
+			Name: "argwhere", Args: []string{"condition"}, Infer: inferArgwhere, Eval: evalArgwhere, Class: Opaque, Lower: "nonzero",
 			Doc: "a tuple: the indices of the elements that are not 0, row-major, as int64 (size, rank), rows beyond their number filled with −1; " +
 				"and that number as int64 (1).",
 		},
 		{
 			Name: "reverse_sequence", Args: []string{"data", "seq_lengths"}, NewAttrs: func() any { return &ReverseSequenceAttrs{1, 0} },
-			Infer: inferReverseSequence, Class: Injective, Lower: "gather",
+			Infer: inferReverseSequence, Eval: evalReverseSequence, Class: Injective, Lower: "gather",
 			Doc: "the first seq_lengths[b] elements along seq_axis in reverse order, b the position along batch_axis; the others stay.",
 		},
 	}

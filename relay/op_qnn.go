@@ -21,14 +21,14 @@ func qnnOps() []*Op {
 		{
 			Name: "qnn.quantize", Args: []string{"data", "output_scale", "output_zero_point"},
 			NewAttrs: func() any { return &QuantizeAttrs{Axis: -1, OutDType: tensor.Int8, Saturate: true} }, Infer: inferQuantize,
-			Class: Broadcast, Lower: "elementwise",
+			Eval: evalQuantize, Class: Broadcast, Lower: "elementwise",
 			Doc: "saturate(round(data / scale) + zero_point), a tie to the even integer, clamped to the range of out_dtype; a float8 or float4 " +
 				"out_dtype rounds data / scale + zero_point to it. scale and zero point are scalars or (C) along the axis; the zero point has " +
 				"type out_dtype.",
 		},
 		{
 			Name: "qnn.dequantize", Args: []string{"data", "input_scale", "input_zero_point"},
-			NewAttrs: func() any { return &DequantizeAttrs{Axis: -1} }, Infer: inferDequantize, Class: Broadcast, Lower: "elementwise",
+			NewAttrs: func() any { return &DequantizeAttrs{Axis: -1} }, Infer: inferDequantize, Eval: evalDequantize, Class: Broadcast, Lower: "elementwise",
 			Doc: "(data − zero_point) · scale. scale and zero point are scalars or (C) along the axis; the zero point has the type of data.",
 		},
 	}

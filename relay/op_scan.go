@@ -13,9 +13,9 @@ type ScanAttrs struct {
 func scanOps() []*Op {
 	attrs := func() any { return &ScanAttrs{} }
 	return []*Op{
-		{Name: "cumsum", Args: []string{"data"}, NewAttrs: attrs, Infer: inferScan, Class: Opaque, Lower: "scan",
+		{Name: "cumsum", Args: []string{"data"}, NewAttrs: attrs, Infer: inferScan, Eval: evalScan(0, func(a, b float64) float64 { return a + b }, func(a, b int64) int64 { return a + b }), Class: Opaque, Lower: "scan",
 			Doc: "out[i] = Σ_{j ≤ i} data[j] along the axis, j < i with exclusive, from the end with reverse."},
-		{Name: "cumprod", Args: []string{"data"}, NewAttrs: attrs, Infer: inferScan, Class: Opaque, Lower: "scan",
+		{Name: "cumprod", Args: []string{"data"}, NewAttrs: attrs, Infer: inferScan, Eval: evalScan(1, func(a, b float64) float64 { return a * b }, func(a, b int64) int64 { return a * b }), Class: Opaque, Lower: "scan",
 			Doc: "out[i] = Π_{j ≤ i} data[j] along the axis, j < i with exclusive, from the end with reverse."},
 	}
 }

@@ -67,30 +67,30 @@ type TriluAttrs struct {
 
 // shapeOps rearrange elements.
 func shapeOps() []*Op {
-	row := func(name, lower string, attrs func() any, infer func(*Site) (Type, error), doc string) *Op {
-		return &Op{Name: name, Args: []string{"data"}, NewAttrs: attrs, Infer: infer, Class: Injective, Lower: lower, Doc: doc}
+	row := func(name, lower string, attrs func() any, infer func(*Site) (Type, error), eval evalFunc, doc string) *Op {
+		return &Op{Name: name, Args: []string{"data"}, NewAttrs: attrs, Infer: infer, Eval: eval, Class: Injective, Lower: lower, Doc: doc}
 	}
 	return []*Op{
-		row("reshape", "reshape", func() any { return &ReshapeAttrs{} }, inferReshape,
+		row("reshape", "reshape", func() any { return &ReshapeAttrs{} }, inferReshape, evalReshaped,
 			"the same elements in row-major order under another shape of equal size."),
-		row("expand_dims", "reshape", func() any { return &ExpandDimsAttrs{NumNewaxis: 1} }, inferExpandDims, "axes of extent 1 inserted."),
-		row("squeeze", "reshape", func() any { return &SqueezeAttrs{} }, inferSqueeze, "axes of extent 1 removed."),
-		row("transpose", "transpose", func() any { return &TransposeAttrs{} }, inferTranspose, "out's axis i is data's axis axes[i]."),
-		row("broadcast_to", "broadcast", func() any { return &ShapeAttrs{} }, inferBroadcastTo,
+		row("expand_dims", "reshape", func() any { return &ExpandDimsAttrs{NumNewaxis: 1} }, inferExpandDims, evalReshaped, "axes of extent 1 inserted."),
+		row("squeeze", "reshape", func() any { return &SqueezeAttrs{} }, inferSqueeze, evalReshaped, "axes of extent 1 removed."),
+		row("transpose", "transpose", func() any { return &TransposeAttrs{} }, inferTranspose, evalPicked(transposeTables), "out's axis i is data's axis axes[i]."),
+		row("broadcast_to", "broadcast", func() any { return &ShapeAttrs{} }, inferBroadcastTo, evalPicked(broadcastTables),
 			"data repeated along its axes of extent 1, aligned at the last axis."),
-		row("tile", "tile", func() any { return &TileAttrs{} }, inferTile,
+		row("tile", "tile", func() any { return &TileAttrs{} }, inferTile, evalPicked(tileTables),
 			"data repeated reps[i] times along axis i; data's rank grows at the front when reps is longer."),
-		row("repeat", "tile", func() any { return &RepeatAttrs{Repeats: 1} }, inferRepeat, "each element repeated along the axis."),
-		row("reverse", "strided_slice", func() any { return &AxisAttrs{} }, inferAxis, "the elements along the axis in reverse order."),
-		row("layout_transform", "layout_transform", func() any { return &LayoutTransformAttrs{} }, inferLayoutTransform,
+		row("repeat", "tile", func() any { return &RepeatAttrs{Repeats: 1} }, inferRepeat, evalPicked(repeatTables), "each element repeated along the axis."),
+		row("reverse", "strided_slice", func() any { return &AxisAttrs{} }, inferAxis, evalPicked(reverseTables), "the elements along the axis in reverse order."),
+		row("layout_transform", "layout_transform", func() any { return &LayoutTransformAttrs{} }, inferLayoutTransform, evalLayoutTransform,
 			"data in another layout; blocks are padded with 0."),
-		row("nn.space_to_depth", "space_to_depth", func() any { return &BlockAttrs{1, "NCHW", "DCR"} }, inferSpaceToDepth,
+		row("nn.space_to_depth", "space_to_depth", func() any { return &BlockAttrs{1, "NCHW", "DCR"} }, inferSpaceToDepth, evalPicked(spaceToDepthTables),
 			"out[n, (i·B + j)·C + c, h, w] = data[n, c, h·B + i, w·B + j] (DCR), or channel c·B² + i·B + j (CRD)."),
-		row("nn.depth_to_space", "depth_to_space", func() any { return &BlockAttrs{1, "NCHW", "DCR"} }, inferDepthToSpace,
+		row("nn.depth_to_space", "depth_to_space", func() any { return &BlockAttrs{1, "NCHW", "DCR"} }, inferDepthToSpace, evalPicked(depthToSpaceTables),
 			"the inverse of nn.space_to_depth."),
-		row("channel_shuffle", "channel_shuffle", func() any { return &ChannelShuffleAttrs{1, 1} }, inferChannelShuffle,
+		row("channel_shuffle", "channel_shuffle", func() any { return &ChannelShuffleAttrs{1, 1} }, inferChannelShuffle, evalPicked(shuffleTables),
 			"out[c·groups + g] = data[g·C/groups + c] along the axis of extent C."),
-		row("trilu", "elementwise", func() any { return &TriluAttrs{Upper: true} }, inferTrilu,
+		row("trilu", "elementwise", func() any { return &TriluAttrs{Upper: true} }, inferTrilu, evalTrilu,
 			"the upper (column ≥ row + k) or lower (column ≤ row + k) triangle of the matrices in the last two axes, else 0."),
 	}
 }

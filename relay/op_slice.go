@@ -35,25 +35,25 @@ func sliceOps() []*Op {
 	return []*Op{
 		{
 			Name: "concatenate", Args: []string{"data"}, NewAttrs: func() any { return &ConcatAttrs{} }, Infer: inferConcatenate,
-			Class: Injective, Lower: "concatenate", Doc: "the tensors of a tuple one after the other along the axis.",
+			Eval: evalConcatenate, Class: Injective, Lower: "concatenate", Doc: "the tensors of a tuple one after the other along the axis.",
 		},
 		{
 			Name: "stack", Args: []string{"data"}, NewAttrs: func() any { return &ConcatAttrs{} }, Infer: inferStack,
-			Class: Injective, Lower: "concatenate", Doc: "the tensors of a tuple, equal in shape, along a new axis.",
+			Eval: evalConcatenate, Class: Injective, Lower: "concatenate", Doc: "the tensors of a tuple, equal in shape, along a new axis.",
 		},
 		{
 			Name: "split", Args: []string{"data"}, NewAttrs: func() any { return &SplitAttrs{} }, Infer: inferSplit,
-			Class: Injective, Lower: "split", Doc: "a tuple of the parts of data along the axis, cut before each index.",
+			Eval: evalSplit, Class: Injective, Lower: "split", Doc: "a tuple of the parts of data along the axis, cut before each index.",
 		},
 		{
 			Name: "strided_slice", Args: []string{"data"}, NewAttrs: func() any { return &StridedSliceAttrs{} }, Infer: inferStridedSlice,
-			Class: Injective, Lower: "strided_slice",
+			Eval: evalPicked(sliceTables), Class: Injective, Lower: "strided_slice",
 			Doc: "every stride-th element from begin to before end along the axes. A negative begin or end counts from the end of the axis; both " +
 				"are then clamped: to [0, extent], and for a negative stride to [−1, extent − 1], −1 being before the first element.",
 		},
 		{
 			Name: "nn.pad", Args: []string{"data", "pad_value"}, NewAttrs: func() any { return &PadAttrs{PadMode: "constant"} }, Infer: inferPad,
-			Class: Injective, Lower: "pad",
+			Eval: evalPad, Class: Injective, Lower: "pad",
 			Doc: "data widened by pad_width. Outside is pad_value (a scalar; constant), the nearest element (edge), the mirror image without the " +
 				"border (reflect), or the other end (wrap). A negative width cuts elements off, before the mode is applied.",
 		},

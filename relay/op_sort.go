@@ -21,12 +21,12 @@ type TopKAttrs struct {
 func sortOps() []*Op {
 	attrs := func() any { return &SortAttrs{Axis: -1, IsAscend: true, DType: tensor.Int64} }
 	return []*Op{
-		{Name: "sort", Args: []string{"data"}, NewAttrs: attrs, Infer: inferSort, Class: Opaque, Lower: "sort",
+		{Name: "sort", Args: []string{"data"}, NewAttrs: attrs, Infer: inferSort, Eval: evalSort, Class: Opaque, Lower: "sort",
 			Doc: "the elements in order along the axis; NaN is larger than any number."},
-		{Name: "argsort", Args: []string{"data"}, NewAttrs: attrs, Infer: inferSort, Class: Opaque, Lower: "sort",
+		{Name: "argsort", Args: []string{"data"}, NewAttrs: attrs, Infer: inferSort, Eval: evalSort, Class: Opaque, Lower: "sort",
 			Doc: "the indices that sort would take; the lower index first among equal elements."},
 		{Name: "topk", Args: []string{"data"}, NewAttrs: func() any { return &TopKAttrs{K: 1, Axis: -1, DType: tensor.Int64} },
-			Infer: inferTopK, Class: Opaque, Lower: "sort",
+			Infer: inferTopK, Eval: evalTopK, Class: Opaque, Lower: "sort",
 			Doc: "a tuple: the k largest (is_ascend: smallest) elements in order along the axis, and their indices; the lower index first among " +
 				"equal elements."},
 	}

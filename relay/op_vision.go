@@ -19,7 +19,7 @@ func visionOps() []*Op {
 	return []*Op{{
 		Name: "vision.non_max_suppression", Args: []string{"boxes", "scores"},
 		NewAttrs: func() any { return &NonMaxSuppressionAttrs{ScoreThreshold: math.Inf(-1)} }, Infer: inferNonMaxSuppression,
-		Class: Opaque, Lower: "nms",
+		Eval: evalNonMaxSuppression, Class: Opaque, Lower: "nms",
 		Doc: "ONNX NonMaxSuppression (Relay's vision.all_class_non_max_suppression). boxes is (B, N, 4): y1, x1, y2, x2 of two opposite corners; " +
 			"scores is (B, C, N). For each batch and class, boxes with a score above score_threshold are taken from the highest score down (the " +
 			"lower index first among equal ones), unless their intersection over union with one already taken is above iou_threshold, up to " +
