@@ -152,14 +152,10 @@ func geluAttrs(n *node) any { return &relay.GeluAttrs{Approximate: n.str("approx
 
 func swishAttrs(n *node) any { return &relay.SwishAttrs{Beta: n.float("alpha", 1)} }
 
-// swiGLU is swish(a) b, for a single operand its two halves along axis.
+// swiGLU is swish(a) b.
 func swiGLU(n *node) []relay.Expr {
-	x := n.in(0)
-	axis := n.axis(n.int("axis", -1), n.rank(x))
-	extent := n.known(x)[axis]
-	n.wants(extent%2 == 0, "axis %d of extent %d has no two halves", axis, extent)
-	gate, value := n.sliceAxis(x, axis, 0, extent/2), n.sliceAxis(x, axis, extent/2, extent)
-	return one(n.mul(n.call("nn.swish", swishAttrs(n), gate), value))
+	n.sameType(n.in(0), n.in(1))
+	return one(n.mul(n.call("nn.swish", swishAttrs(n), n.in(0)), n.in(1)))
 }
 
 // prelu is x for x > 0 and slope x elsewhere. A slope of rank 1 belonged to the channels before opset 7.

@@ -185,6 +185,33 @@ func defaultRows() []row {
 		{"MeanVarianceNormalization", meanVarianceNorm},
 		{"RMSNormalization", rmsNorm},
 
+		// sequences
+		{"Attention", attention},
+		{"CausalConvWithState", causalConvWithState},
+		{"GRU", recurrent(3, []string{"Sigmoid", "Tanh"}, gruCell)},
+		{"LSTM", recurrent(4, []string{"Sigmoid", "Tanh", "Tanh"}, lstmCell)},
+		{"LinearAttention", linearAttention},
+		{"RNN", recurrent(1, []string{"Tanh"}, rnnCell)},
+		{"RotaryEmbedding", rotaryEmbedding},
+
+		// control flow whose course is known
+		{"If", ifElse},
+		{"Loop", loop},
+		{"Scan", scan},
+
+		// losses and sums of products
+		{"Einsum", einsum},
+		{"NegativeLogLikelihoodLoss", negativeLogLikelihood},
+		{"SoftmaxCrossEntropyLoss", softmaxCrossEntropy},
+
+		// signals
+		{"BlackmanWindow", raisedCosine(0.42, -0.5, 0.08)},
+		{"DFT", dft},
+		{"HammingWindow", raisedCosine(25./46, -21./46)},
+		{"HannWindow", raisedCosine(0.5, -0.5)},
+		{"MelWeightMatrix", melWeightMatrix},
+		{"STFT", stft},
+
 		// pictures and detection
 		{"AffineGrid", affineGrid},
 		{"GridSample", gridSample},
