@@ -47,7 +47,7 @@ func Core() *Tables {
 			ops[key] = rule
 		}
 	}
-	return &Tables{Ops: ops, Schedules: cpuRules()}
+	return &Tables{Ops: ops, Schedules: append(gpuRules(), cpuRules()...)}
 }
 
 // Definition is a function as tensor expressions, before its loops are shaped.
