@@ -15,7 +15,8 @@ var convRules = map[string]OpRule{"conv": lowerConv}
 //	out[n, o, x] = Σ_{k, c} data[n, g·C/G + c, x·stride + k·dilation − pad] · weight[o, c, k]
 //
 // The reduce variables are the window's axes, then the channel. A depthwise convolution reads its border through a
-// Select; others read from a padded copy of their operand, which the schedule keeps small.
+// Select; others read from a padded copy of their operand, which the schedule keeps small. An operand that is computed on the
+// way is held in the same place.
 func lowerConv(s *Site) ([]Operand, error) {
 	a := s.Call.Attrs.(*relay.ConvAttrs)
 	data, kernel := tensor.MustLayout(a.DataLayout), tensor.MustLayout(a.KernelLayout)
@@ -43,6 +44,8 @@ func lowerConv(s *Site) ([]Operand, error) {
 		source = padSpatial(s, x, data, spatial, a.Padding)
 		anchor.Pad = source.Tensor
 		begin = make([]int, len(spatial))
+	} else if x.Tensor != nil && !x.Tensor.IsInput() && !x.Tensor.IsCopy() {
+		anchor.Pad = x.Tensor // computed on the way: once a block, not once a use
 	}
 	weight := s.Tensor(1)
 	d := s.Out().DType

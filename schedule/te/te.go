@@ -62,6 +62,12 @@ func (t *Tensor) Extents() []int {
 	return list
 }
 
+// IsCopy reports whether each element of t is one element of another stage.
+func (t *Tensor) IsCopy() bool {
+	_, ok := t.value.(*tir.Load)
+	return ok
+}
+
 // IsOpaque reports whether t is written by a statement.
 func (t *Tensor) IsOpaque() bool { return t.opaque != nil }
 
