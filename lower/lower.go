@@ -62,7 +62,7 @@ type Definition struct {
 type Anchor struct {
 	Kind   string     // "conv", "depthwise", "dense", …
 	Stage  *te.Tensor // its result
-	Pad    *te.Tensor // its padded operand, or nil
+	Pad    *te.Tensor // its operand when that is padded or computed on the way, else nil
 	Weight *te.Tensor // its constant operand, or nil
 	Block  int        // channels in one packed panel of the weight; 0: not packed
 }
