@@ -1,0 +1,99 @@
+package relay
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// AttrField is one attribute of a call.
+type AttrField struct {
+	Name  string // Relay's name, the struct's tag
+	Value any
+}
+
+// AttrFields returns the attributes in the order in which their struct declares them; nil has none.
+func AttrFields(attrs any) []AttrField {
+	v := reflect.ValueOf(attrs)
+	if !v.IsValid() || v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	v = v.Elem()
+	var fields []AttrField
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Tag.Get("relay"); name != "" {
+			fields = append(fields, AttrField{name, v.Field(i).Interface()})
+		}
+	}
+	return fields
+}
+
+// AttrsEqual reports whether two attribute structs hold the same values.
+func AttrsEqual(a, b any) bool { return reflect.DeepEqual(a, b) }
+
+// changedAttrs returns the attributes that differ from the operator's defaults.
+func changedAttrs(op *Op, attrs any) []AttrField {
+	all := AttrFields(attrs)
+	if op.NewAttrs == nil {
+		return all
+	}
+	defaults := AttrFields(op.NewAttrs())
+	changed := all[:0:0]
+	for i, f := range all {
+		if i >= len(defaults) || !reflect.DeepEqual(f.Value, defaults[i].Value) {
+			changed = append(changed, f)
+		}
+	}
+	return changed
+}
+
+// FormatAttr prints an attribute's value as Relay's text does: 1, 0.5f, True, "NCHW", [1, 2]. A float64 that float32
+// does not hold is printed with all its digits and the suffix f64.
+func FormatAttr(v any) string {
+	if m, ok := v.(encoding.TextMarshaler); ok {
+		text, err := m.MarshalText()
+		if err != nil {
+			return strconv.Quote(err.Error())
+		}
+		return strconv.Quote(string(text))
+	}
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case int:
+		return strconv.Itoa(v)
+	case string:
+		return strconv.Quote(v)
+	case float64:
+		return formatFloat(v)
+	}
+	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice {
+		var b strings.Builder
+		b.WriteByte('[')
+		for i := range r.Len() {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(FormatAttr(r.Index(i).Interface()))
+		}
+		b.WriteByte(']')
+		return b.String()
+	}
+	return fmt.Sprint(v)
+}
+
+func formatFloat(v float64) string {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return strconv.Quote(strconv.FormatFloat(v, 'g', -1, 64)) // Relay's text has no such number
+	}
+	if float64(float32(v)) == v {
+		return strconv.FormatFloat(v, 'g', -1, 32) + "f"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64) + "f64"
+}
