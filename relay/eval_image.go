@@ -229,7 +229,7 @@ func (a *GridSampleAttrs) taps(v float64, n int) Tap {
 		case "border":
 			at = math.Max(0, math.Min(at, float64(n-1)))
 		case "reflection":
-			at = reflect(at, lo, hi)
+			at = mirror(at, lo, hi)
 		}
 	}
 	if math.IsNaN(at) {
@@ -245,7 +245,7 @@ func (a *GridSampleAttrs) taps(v float64, n int) Tap {
 			case "border":
 				place = min(max(place, 0), n-1)
 			default:
-				place = min(max(int(reflect(float64(place), lo, hi)), 0), n-1)
+				place = min(max(int(mirror(float64(place), lo, hi)), 0), n-1)
 			}
 		}
 		tap.At, tap.Weight = append(tap.At, place), append(tap.Weight, weight)
@@ -266,8 +266,8 @@ func (a *GridSampleAttrs) taps(v float64, n int) Tap {
 	return tap
 }
 
-// reflect mirrors v at lo and hi until it lies between them.
-func reflect(v, lo, hi float64) float64 {
+// mirror reflects v at lo and hi until it lies between them.
+func mirror(v, lo, hi float64) float64 {
 	size := hi - lo
 	if size <= 0 || math.IsInf(v, 0) {
 		return lo
