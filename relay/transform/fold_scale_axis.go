@@ -1,0 +1,247 @@
+package transform
+
+import (
+	"context"
+	"slices"
+
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/tensor"
+)
+
+// FoldScaleAxis moves factors that are constant for each channel into weights.
+//
+//	conv(x, w) · s                →  conv(x, w · s)                 s along w's output channels
+//	bias_add(conv(x, w), b) · s   →  bias_add(conv(x, w · s), b·s)
+//	conv(x · s, w)                →  conv(x, w · s)                 s along w's input channels
+//	conv(bias_add(x, b), w)       →  bias_add(conv(x, w), Σ w·b)    a window of one element without padding
+//
+// and the same for dense layers and transposed convolutions. A convolution whose value is used elsewhere too keeps its
+// weights. A bias of one element added behind the convolution becomes its bias.
+func FoldScaleAxis(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
+	return rewrite("fold-scale-axis", m, o, scaleBehind, scaleBefore, biasBehindScale)
+}
+
+// anchor is a heavy operator with constant weights, and the axes of these that hold output and input channels.
+type anchor struct {
+	call          *relay.Call
+	weight        *relay.Constant
+	out, in       int // axes of the weight
+	groups        int
+	channels      int // axis of the value
+	dataChannels  int // axis of the data
+	window        int // elements of the window
+	padded        bool
+	transposeConv bool
+}
+
+func anchorOf(e relay.Expr) (a anchor, ok bool) {
+	c, isCall := e.(*relay.Call)
+	if !isCall || c.Op == nil || len(c.Args) != 2 {
+		return a, false
+	}
+	w, isConstant := c.Args[1].(*relay.Constant)
+	if !isConstant || !w.Value.DType.IsFloat() || w.Value.DType.IsStorage() || w.Value.DType != relay.Tensor(c).DType {
+		return a, false
+	}
+	a = anchor{call: c, weight: w, groups: 1, window: 1}
+	switch attrs := c.Attrs.(type) {
+	case *relay.ConvAttrs:
+		return a.conv(attrs.DataLayout, attrs.OutLayout, attrs.KernelLayout, attrs.Groups, attrs.Padding)
+	case *relay.ConvTransposeAttrs:
+		a.transposeConv = true
+		return a.conv(attrs.DataLayout, attrs.OutLayout, attrs.KernelLayout, attrs.Groups, attrs.Padding)
+	case *relay.DenseAttrs:
+		if attrs.WeightLayout != "" && attrs.WeightLayout != "NK" {
+			return a, false
+		}
+		a.out, a.in = 0, 1
+	case *relay.MatmulAttrs:
+		if len(w.Value.Shape) != 2 || attrs.TransposeA {
+			return a, false
+		}
+		a.out, a.in = 1, 0
+		if attrs.TransposeB {
+			a.out, a.in = 0, 1
+		}
+	default:
+		return a, false
+	}
+	a.channels, a.dataChannels = len(relay.Tensor(c).Shape)-1, len(relay.Tensor(c.Args[0]).Shape)-1
+	return a, true
+}
+
+func (a anchor) conv(data, out, kernel string, groups int, padding []int) (anchor, bool) {
+	dl, err1 := tensor.ParseLayout(data)
+	kl, err2 := tensor.ParseLayout(kernel)
+	ch, ok := plainAxis(data, out)
+	if err1 != nil || err2 != nil || !ok || !dl.Plain() || !kl.Plain() {
+		return a, false
+	}
+	a.groups, a.channels, a.dataChannels = groups, ch, dl.Index('C')
+	a.out, a.in = kl.Index('O'), kl.Index('I')
+	s := a.weight.Value.Shape
+	a.window = s.Elems() / max(s[a.out]*s[a.in], 1)
+	a.padded = slices.ContainsFunc(padding, func(p int) bool { return p != 0 })
+	return a, true
+}
+
+// outIndex returns the output channel, and inIndex the input channel, of a place in the weight.
+func (a anchor) outIndex(o, i int) int {
+	if a.transposeConv { // weight (C, O/groups): the group is that of the input channel
+		return i/(a.weight.Value.Shape[a.in]/a.groups)*a.weight.Value.Shape[a.out] + o
+	}
+	return o
+}
+
+func (a anchor) inIndex(o, i int) int {
+	if a.transposeConv {
+		return i
+	}
+	return o/(a.weight.Value.Shape[a.out]/a.groups)*a.weight.Value.Shape[a.in] + i
+}
+
+// scaled returns the weight multiplied by factor(o, i) for output place o and input place i.
+func (r *rewriter) scaled(a anchor, factor func(o, i int) float64) *relay.Constant {
+	v := a.weight.Value
+	s, strides := v.Shape, v.Shape.Strides()
+	table := make([]float64, s[a.out]*s[a.in])
+	for o := range s[a.out] {
+		for i := range s[a.in] {
+			table[o*s[a.in]+i] = factor(o, i)
+		}
+	}
+	at := func(p int) float64 { return table[p/strides[a.out]%s[a.out]*s[a.in]+p/strides[a.in]%s[a.in]] }
+	if v.DType == tensor.Float32 { // the common case, without a copy in float64
+		out := tensor.New(v.DType, s)
+		from, to := tensor.View[float32](v), tensor.View[float32](out)
+		inner := min(strides[a.out], strides[a.in])
+		for p := 0; p < len(from); p += inner {
+			f := at(p)
+			for q := p; q < p+inner; q++ {
+				to[q] = float32(float64(from[q]) * f)
+			}
+		}
+		return relay.NewConstant(out, a.weight.Name, a.weight.Pos())
+	}
+	w := tensor.Widen(v)
+	for p := range w.F {
+		w.F[p] *= at(p)
+	}
+	return relay.NewConstant(w.Narrow(), a.weight.Name, a.weight.Pos())
+}
+
+// remade is the anchor's call with another operand or weight.
+func (r *rewriter) remade(a anchor, data, weight relay.Expr) (relay.Expr, error) {
+	return r.call(a.call.Op.Name, a.call.Attrs, data, weight)
+}
+
+// factorAlong matches x · v for a constant vector v along axis.
+func factorAlong(e relay.Expr, axisOf func(x relay.Expr) (int, bool)) (x relay.Expr, v []float64, ok bool) {
+	try := func(a, b relay.Expr) bool {
+		axis, has := axisOf(a)
+		if !has || !sameShape(a, e) {
+			return false
+		}
+		list, is := channelVector(b, relay.Tensor(e).Shape, axis)
+		if is {
+			x, v, ok = a, list, true
+		}
+		return is
+	}
+	if commuted(e, "multiply", try) {
+		return
+	}
+	if c, division := is(e, "divide"); division && try(c.Args[0], c.Args[1]) {
+		inverse := make([]float64, len(v))
+		for i, f := range v {
+			if f == 0 {
+				return nil, nil, false
+			}
+			inverse[i] = 1 / f
+		}
+		v = inverse
+	}
+	return
+}
+
+// scaleBehind folds a factor into the weights of the operator whose value it scales.
+func scaleBehind(r *rewriter, c *relay.Call) (relay.Expr, error) {
+	x, s, ok := factorAlong(c, heavyAxis)
+	if !ok || !r.single(x) {
+		return nil, nil
+	}
+	biased, hasBias := is(x, "nn.bias_add")
+	heavy := x
+	var bias *relay.Constant
+	if hasBias {
+		heavy = biased.Args[0]
+		if bias, ok = biased.Args[1].(*relay.Constant); !ok || !r.single(heavy) {
+			return nil, nil
+		}
+	}
+	a, ok := anchorOf(heavy)
+	if !ok {
+		return nil, nil
+	}
+	if axis, _ := heavyAxis(x); axis != a.channels {
+		return nil, nil
+	}
+	y, err := r.remade(a, a.call.Args[0], r.scaled(a, func(o, i int) float64 { return s[a.outIndex(o, i)] }))
+	if err != nil {
+		return nil, err
+	}
+	r.note("a factor of each channel went into the weights of %s", a.call.Op.Name)
+	if !hasBias {
+		return y, nil
+	}
+	b := tensor.Widen(bias.Value)
+	scaledBias := make([]float64, len(b.F))
+	for i := range b.F {
+		scaledBias[i] = b.F[i] * s[i]
+	}
+	return r.call("nn.bias_add", biased.Attrs, y, r.constantAs(b.DType, b.Shape, scaledBias))
+}
+
+// scaleBefore folds a factor of the operand, and a bias of it where there is no padding, into the weights.
+func scaleBefore(r *rewriter, c *relay.Call) (relay.Expr, error) {
+	a, ok := anchorOf(c)
+	if !ok || !r.single(c.Args[0]) {
+		return nil, nil
+	}
+	if x, s, ok := factorAlong(c.Args[0], func(relay.Expr) (int, bool) { return a.dataChannels, true }); ok {
+		r.note("a factor of each input channel went into the weights of %s", c.Op.Name)
+		return r.remade(a, x, r.scaled(a, func(o, i int) float64 { return s[a.inIndex(o, i)] }))
+	}
+	if a.window != 1 || a.padded || a.groups != 1 || a.transposeConv {
+		return nil, nil
+	}
+	x, _, b, ok := term(c.Args[0], func(relay.Expr) (int, bool) { return a.dataChannels, true })
+	if k, is := is(c.Args[0], "nn.bias_add"); is && !ok {
+		if v, isConstant := k.Args[1].(*relay.Constant); isConstant && relay.NormalAxis(k.Attrs.(*relay.AxisAttrs).Axis, len(relay.Tensor(k).Shape)) == a.dataChannels {
+			x, b, ok = k.Args[0], tensor.Widen(v.Value).F, true
+		}
+	}
+	if !ok {
+		return nil, nil
+	}
+	w := tensor.Widen(a.weight.Value)
+	strides := w.Shape.Strides()
+	sum := make([]float64, w.Shape[a.out])
+	for p, v := range w.F {
+		sum[p/strides[a.out]%w.Shape[a.out]] += v * b[p/strides[a.in]%w.Shape[a.in]]
+	}
+	y, err := r.remade(a, x, a.weight)
+	if err != nil {
+		return nil, err
+	}
+	r.note("a bias of each input channel went into the bias of %s", c.Op.Name)
+	return r.call("nn.bias_add", &relay.AxisAttrs{Axis: a.channels}, y, r.constantAs(w.DType, tensor.Shape{len(sum)}, sum))
+}
+
+// biasBehindScale gives what is added behind a folded factor the form of a bias.
+func biasBehindScale(r *rewriter, c *relay.Call) (relay.Expr, error) {
+	if to, err := biasForm(r, c); to != nil || err != nil {
+		return to, err
+	}
+	return biasOfBias(r, c)
+}

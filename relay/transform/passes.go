@@ -1,0 +1,91 @@
+package transform
+
+import (
+	"context"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/relay"
+)
+
+// Passes lists the graph passes in order. Each stands where its reason says; only infer-type and fuse-ops are needed for
+// a module to be lowered, the others make it faster.
+func Passes() []Pass {
+	return []Pass{
+		{"infer-type", "checks the module and gives every node its type; everything behind relies on it", InferType},
+		{"simplify-inference", "batch norm becomes a factor and a bias for each channel, which later passes fold; first, so that no pass needs to know batch norm", SimplifyInference},
+		{"remove-identities", "copies, casts to the same type, reshapes of reshapes and slices of everything would hide the patterns behind", RemoveIdentities},
+		{"fold-constants", "what is computed from constants is a constant; before the patterns, which look for constants", FoldConstants},
+		{"recognize-activations", "exporters write hard-swish, GELU and others as several operators; as one they are an epilogue", RecognizeActivations},
+		{"recognize-layer-norm", "mean, variance and scale as one operator need one walk over the data", RecognizeLayerNorm},
+		{"recognize-channel-shuffle", "reshape, transpose, reshape is an index map that its reader takes for nothing", RecognizeChannelShuffle},
+		{"combine-constants", "factors and biases that follow each other become one, in the form in which fold-scale-axis looks for them", CombineConstants},
+		{"fold-scale-axis", "factors of channels disappear in the weights of the convolution before or behind", FoldScaleAxis},
+		{"fold-pad", "a convolution pads by itself", FoldPad},
+		{"recognize-squeeze-excite", "pool, two dense layers and a gate as one operator; behind the activations and biases that it consists of", RecognizeSqueezeExcite},
+		{"eliminate-common-subexpressions", "equal nodes become one; behind the rewrites, which make equal nodes", EliminateCommonSubexpressions},
+		{"choose-layout", "each operator gets its fastest layout with the copies that it costs; the last pass that changes operators", ChooseLayout},
+		{"pack-weights", "copies of weights to the layouts chosen are made now and not when the model runs", PackWeights},
+		{"fuse-ops", "groups operators into the functions that become kernels", FuseOps},
+	}
+}
+
+// Run applies passes to m in order, from o.Start to o.Stop where these are set. With o.Verify the module is checked
+// after each pass; o.Observe sees it.
+func Run(ctx context.Context, m *relay.Module, passes []Pass, o *Options) (*relay.Module, error) {
+	started := o.Start == ""
+	for _, name := range []string{o.Start, o.Stop} {
+		if name != "" && !named(passes, name) {
+			return nil, diag.Invalid("transform", name, "is no graph pass")
+		}
+	}
+	for i, p := range passes {
+		started = started || p.Name == o.Start
+		if !started {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		next, err := p.Run(ctx, m, o)
+		if err != nil {
+			return nil, inPass(p, err)
+		}
+		m = next
+		if o.Verify {
+			if err := relay.VerifyOps(m, o.Ops); err != nil {
+				return nil, diag.Internal(p.Name, "", "made an illegal module").By(err)
+			}
+		}
+		if o.Observe != nil {
+			if err := o.Observe(i, p, m); err != nil {
+				return nil, err
+			}
+		}
+		if p.Name == o.Stop {
+			break
+		}
+	}
+	return m, nil
+}
+
+func named(passes []Pass, name string) bool {
+	for _, p := range passes {
+		if p.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// inPass makes an error of type inference inside a rewrite an internal one that names the pass: a pass must not make
+// illegal calls.
+func inPass(p Pass, err error) error {
+	e, ok := err.(*diag.Error)
+	if !ok || e.Step == p.Name {
+		return err
+	}
+	if e.Step == "infer-type" && p.Name != "infer-type" {
+		return diag.Internal(p.Name, e.Node, "made an illegal call").By(err)
+	}
+	return err
+}
