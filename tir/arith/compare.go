@@ -187,7 +187,7 @@ func (a *Analyzer) logical(n *tir.Binary) tir.Expr {
 		}
 		return y
 	}
-	if pure(y) { // the first operand may follow from the second
+	if Pure(y) { // the first operand may follow from the second
 		given = y
 		if n.Op == tir.Or {
 			given = &tir.Not{A: y}
@@ -218,8 +218,8 @@ func foldLogical(op tir.BinaryOp, x, y tir.Expr) tir.Expr {
 	return tir.Bin(op, x, y)
 }
 
-// pure reports whether e may be evaluated anywhere.
-func pure(e tir.Expr) bool {
+// Pure reports whether e may be evaluated anywhere: it loads nothing and divides by constants only.
+func Pure(e tir.Expr) bool {
 	ok := true
 	tir.Walk(e, func(n any) bool {
 		switch n := n.(type) {

@@ -27,7 +27,13 @@ func (a *Analyzer) single(atom tir.Expr) linear {
 	if c, ok := tir.AsInt(atom); ok {
 		return constant(c)
 	}
-	return linear{terms: []term{{atom, 1}}}
+	l := linear{terms: []term{{atom, 1}}}
+	if len(a.facts) > 0 && a.depth == 0 {
+		if b := a.bounds(l); b.lo == b.hi && b.finite() { // facts may leave one value
+			return constant(b.lo)
+		}
+	}
+	return l
 }
 
 // plus returns l + k·o, not sorted.

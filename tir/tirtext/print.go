@@ -450,9 +450,29 @@ var words = []string{"true", "false", "inf", "nan", "nil", "not", "and", "or", "
 // quote returns a name as it is written: bare if it is an identifier, with dots allowed inside.
 func quote(name string) string {
 	if isIdent(name) && !slices.Contains(words, name) {
-		return name
+		if _, _, ok := special(name); !ok {
+			return name
+		}
 	}
 	return "$" + strconv.Quote(name)
+}
+
+// special reads inf, nan, and those with a type, such as inf_float16.
+func special(name string) (v float64, d tensor.DType, ok bool) {
+	word, suffix, typed := strings.Cut(name, "_")
+	switch word {
+	case "inf":
+		v = math.Inf(1)
+	case "nan":
+		v = math.NaN()
+	default:
+		return 0, 0, false
+	}
+	if !typed {
+		return v, tensor.Float32, true
+	}
+	d, err := tensor.ParseDType(suffix)
+	return v, d, err == nil && d.IsFloat()
 }
 
 func isIdent(s string) bool {

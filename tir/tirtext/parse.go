@@ -1,0 +1,636 @@
+package tirtext
+
+import (
+	"strconv"
+
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+)
+
+// maxDepth bounds nested statements and parentheses.
+const maxDepth = 2000
+
+// Parse reads the text of one function; file is named in errors.
+func Parse(file, text string) (*tir.Func, error) {
+	p, err := newParser(file, text)
+	if err != nil {
+		return nil, err
+	}
+	f := &tir.Func{}
+	p.word("func")
+	f.Name = p.anyName()
+	f.Params, f.Outputs, f.Scalars = p.signature()
+	f.Attrs = p.attrs()
+	f.Body = p.suite()
+	p.end()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return f, nil
+}
+
+// ParseKernel reads the text of one kernel; file is named in errors.
+func ParseKernel(file, text string) (*tir.Kernel, error) {
+	p, err := newParser(file, text)
+	if err != nil {
+		return nil, err
+	}
+	k := &tir.Kernel{GridExtent: 1}
+	p.word("kernel")
+	k.Name = p.anyName()
+	k.Params, k.Outputs, k.Scalars = p.signature()
+	if p.took("grid") {
+		k.Grid = p.declareVar()
+		p.mark("=")
+		k.GridExtent = p.count()
+	}
+	if p.took("group") {
+		k.Group = p.count()
+	}
+	if p.took("scratch") {
+		k.Scratch = p.count()
+	}
+	k.Body = p.suite()
+	p.end()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return k, nil
+}
+
+type parser struct {
+	file  string
+	toks  []token
+	at    int
+	depth int
+	err   error
+	vars  map[string]*tir.Var    // by spelling
+	bufs  map[string]*tir.Buffer // by spelling
+	open  map[string]int         // spellings in scope
+	decl  map[string]string      // a buffer's declaration, printed
+}
+
+func newParser(file, text string) (*parser, error) {
+	toks, err := lex(file, text)
+	if err != nil {
+		return nil, err
+	}
+	return &parser{file: file, toks: toks, vars: map[string]*tir.Var{}, bufs: map[string]*tir.Buffer{}, open: map[string]int{},
+		decl: map[string]string{}}, nil
+}
+
+func (p *parser) peek() token {
+	if p.err != nil {
+		return token{kind: tokEnd}
+	}
+	return p.toks[p.at]
+}
+
+func (p *parser) next() token {
+	t := p.peek()
+	if p.err == nil && p.at < len(p.toks)-1 {
+		p.at++
+	}
+	return t
+}
+
+func (p *parser) fail(t token, format string, args ...any) {
+	if p.err == nil {
+		p.err = invalidAt(p.file, t.line, t.col, format, args...)
+	}
+}
+
+func (p *parser) wanted(what string) { p.fail(p.peek(), "wanted %s, found %v", what, p.peek()) }
+
+func (p *parser) is(kind tokenKind, text string) bool {
+	t := p.peek()
+	return t.kind == kind && t.text == text
+}
+
+// mark takes a mark that must be there.
+func (p *parser) mark(m string) {
+	if !p.is(tokMark, m) {
+		p.wanted(strconv.Quote(m))
+		return
+	}
+	p.next()
+}
+
+// tookMark takes a mark if it is there.
+func (p *parser) tookMark(m string) bool {
+	ok := p.is(tokMark, m)
+	if ok {
+		p.next()
+	}
+	return ok
+}
+
+// took takes a word if it is there.
+func (p *parser) took(word string) bool {
+	ok := p.is(tokName, word)
+	if ok {
+		p.next()
+	}
+	return ok
+}
+
+func (p *parser) word(w string) {
+	if !p.took(w) {
+		p.wanted(strconv.Quote(w))
+	}
+}
+
+func (p *parser) newline() {
+	if p.peek().kind != tokNewline {
+		p.wanted("the end of the line")
+		return
+	}
+	p.next()
+}
+
+func (p *parser) end() {
+	if p.peek().kind != tokEnd {
+		p.wanted("the end of the text")
+	}
+}
+
+// anyName takes the name of a function or a block.
+func (p *parser) anyName() string {
+	if p.peek().kind != tokName {
+		p.wanted("a name")
+		return ""
+	}
+	return p.next().name
+}
+
+// count takes a number that is not negative and fits in 32 bits.
+func (p *parser) count() int {
+	t := p.peek()
+	n, err := strconv.ParseInt(t.text, 10, 32)
+	if t.kind != tokNumber || err != nil {
+		p.wanted("a count")
+		return 0
+	}
+	p.next()
+	return int(n)
+}
+
+// counts takes [n, n, …].
+func (p *parser) counts() []int {
+	out := []int{}
+	p.mark("[")
+	for !p.tookMark("]") && p.err == nil {
+		if len(out) > 0 {
+			p.mark(",")
+		}
+		out = append(out, p.count())
+	}
+	return out
+}
+
+func (p *parser) dtype() tensor.DType {
+	t := p.peek()
+	d, err := tensor.ParseDType(t.text)
+	if t.kind != tokName || err != nil {
+		p.wanted("an element type")
+		return tensor.Float32
+	}
+	p.next()
+	return d
+}
+
+// declare opens a spelling; a spelling may be declared again when it is not in scope.
+func (p *parser) declare(t token) {
+	if t.kind != tokName {
+		p.fail(t, "wanted a name, found %v", t)
+		return
+	}
+	if p.open[t.text] > 0 {
+		p.fail(t, "%s is in scope already", t.text)
+	}
+	p.open[t.text]++
+}
+
+func (p *parser) close(spelling string) { p.open[spelling]-- }
+
+// declareVar takes NAME or NAME: DTYPE.
+func (p *parser) declareVar() *tir.Var {
+	t := p.next()
+	d := tensor.Int64
+	if p.tookMark(":") {
+		d = p.dtype()
+	}
+	return p.newVar(t, d)
+}
+
+func (p *parser) newVar(t token, d tensor.DType) *tir.Var {
+	p.declare(t)
+	if v := p.vars[t.text]; v != nil {
+		if v.DType != d {
+			p.fail(t, "%s was declared as %v before, now as %v", t.text, v.DType, d)
+		}
+		return v
+	}
+	if p.bufs[t.text] != nil {
+		p.fail(t, "%s is a buffer", t.text)
+	}
+	v := &tir.Var{Name: t.name, DType: d}
+	p.vars[t.text] = v
+	return v
+}
+
+// declareBuffer takes NAME: DTYPE[SHAPE] and what follows; it returns the spelling too.
+func (p *parser) declareBuffer() (*tir.Buffer, string) {
+	t := p.next()
+	p.declare(t)
+	p.mark(":")
+	b := &tir.Buffer{Name: t.name, DType: p.dtype(), Shape: p.counts(), Scope: tir.Global}
+	if p.took("strides") {
+		at := p.peek()
+		if b.Strides = p.counts(); len(b.Strides) != len(b.Shape) {
+			p.fail(at, "wanted %d strides, found %d", len(b.Shape), len(b.Strides))
+		}
+	}
+	switch s := p.peek(); {
+	case s.kind == tokName && (s.text == "shared" || s.text == "local" || s.text == "scratch" || s.text == "texture" || s.text == "global"):
+		b.Scope = tir.Scope(p.next().text)
+	case p.took("scope"):
+		if p.peek().kind != tokString {
+			p.wanted("a scope in quotes")
+		}
+		b.Scope = tir.Scope(p.next().text)
+	}
+	if p.took("fold") {
+		b.Folding = &tir.Folding{Width: p.axes(len(b.Shape)), Height: p.axes(len(b.Shape)), Layers: p.axes(len(b.Shape))}
+	}
+	if p.err != nil {
+		return b, t.text
+	}
+	w := newPrinter()
+	w.buffer(b)
+	if old := p.bufs[t.text]; old != nil {
+		if p.decl[t.text] != w.b.String() {
+			p.fail(t, "%s was declared as %q before, now as %q", t.text, p.decl[t.text], w.b.String())
+		}
+		return old, t.text
+	}
+	if p.vars[t.text] != nil {
+		p.fail(t, "%s is a variable", t.text)
+	}
+	p.bufs[t.text], p.decl[t.text] = b, w.b.String()
+	return b, t.text
+}
+
+func (p *parser) axes(rank int) []int {
+	at := p.peek()
+	list := p.counts()
+	for _, a := range list {
+		if a >= rank {
+			p.fail(at, "axis %d of a buffer with %d axes", a, rank)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+func (p *parser) signature() (params []*tir.Buffer, outputs int, scalars []*tir.Var) {
+	p.mark("(")
+	for !p.tookMark(")") && p.err == nil {
+		if len(params)+len(scalars) > 0 {
+			p.mark(",")
+		}
+		at := p.peek()
+		switch {
+		case p.took("scalar"):
+			scalars = append(scalars, p.declareVar())
+			continue
+		case len(scalars) > 0:
+			p.fail(at, "wanted a scalar, found a buffer: scalars come last")
+		case p.took("out"):
+			outputs++
+		case outputs > 0:
+			p.fail(at, "wanted an output, found an input: outputs come after inputs")
+		}
+		b, _ := p.declareBuffer()
+		params = append(params, b)
+	}
+	return params, outputs, scalars
+}
+
+func (p *parser) attrs() map[string]string {
+	if !p.took("attrs") {
+		return nil
+	}
+	out := map[string]string{}
+	p.mark("{")
+	for !p.tookMark("}") && p.err == nil {
+		if len(out) > 0 {
+			p.mark(",")
+		}
+		key := p.next()
+		if key.kind != tokString {
+			p.fail(key, "wanted a key in quotes, found %v", key)
+		}
+		if _, twice := out[key.text]; twice {
+			p.fail(key, "key %q is there twice", key.text)
+		}
+		p.mark(":")
+		value := p.next()
+		if value.kind != tokString {
+			p.fail(value, "wanted a value in quotes, found %v", value)
+		}
+		out[key.text] = value.text
+	}
+	return out
+}
+
+// suite takes ":" and the indented lines.
+func (p *parser) suite() tir.Stmt {
+	p.mark(":")
+	p.newline()
+	p.indent()
+	s := p.lines()
+	p.dedent()
+	return s
+}
+
+func (p *parser) indent() {
+	if p.depth++; p.depth > maxDepth {
+		p.fail(p.peek(), "nesting is deeper than %d", maxDepth)
+	}
+	if p.peek().kind != tokIndent {
+		p.wanted("a deeper indentation")
+		return
+	}
+	p.next()
+}
+
+func (p *parser) dedent() {
+	p.depth--
+	if p.peek().kind != tokDedent {
+		p.wanted("a statement")
+		return
+	}
+	p.next()
+}
+
+// lines takes statements up to the end of the indentation.
+func (p *parser) lines() tir.Stmt {
+	var list []tir.Stmt
+	for p.err == nil {
+		if t := p.peek(); t.kind == tokDedent || t.kind == tokEnd {
+			break
+		}
+		if p.is(tokName, "pass") && len(list) == 0 {
+			p.next()
+			p.newline()
+			return nil
+		}
+		list = append(list, p.stmt())
+	}
+	if len(list) == 0 {
+		p.wanted("a statement")
+		return nil
+	}
+	return tir.Block1(list...)
+}
+
+func (p *parser) stmt() tir.Stmt {
+	t := p.peek()
+	if t.kind != tokName {
+		p.wanted("a statement")
+		return nil
+	}
+	switch t.text {
+	case "for":
+		return p.loop()
+	case "block":
+		return p.block()
+	case "seq":
+		p.next()
+		p.mark(":")
+		p.newline()
+		p.indent()
+		seq := &tir.Seq{}
+		if p.took("pass") {
+			p.newline()
+		}
+		for p.err == nil && p.peek().kind != tokDedent {
+			seq.Stmts = append(seq.Stmts, p.stmt())
+		}
+		p.dedent()
+		return seq
+	case "if":
+		p.next()
+		cond := p.boolean()
+		s := &tir.If{Cond: cond, Then: p.suite()}
+		if p.took("else") {
+			s.Else = p.suite()
+		}
+		return s
+	case "while":
+		p.next()
+		cond := p.boolean()
+		return &tir.While{Cond: cond, Body: p.suite()}
+	case "let":
+		p.next()
+		name, d := p.next(), tensor.Int64
+		if p.tookMark(":") {
+			d = p.dtype()
+		}
+		p.mark("=")
+		at := p.peek()
+		value, vt := p.expr(0)
+		if want := (tir.Type{DType: d, Lanes: 1}); p.err == nil && vt != want {
+			p.fail(at, "wanted a value of %v, found %s", d, typeText(vt))
+		}
+		v := p.newVar(name, d)
+		s := &tir.Let{Var: v, Value: value, Body: p.suite()}
+		p.close(name.text)
+		return s
+	case "allocate":
+		p.next()
+		b, spelling := p.declareBuffer()
+		s := &tir.Allocate{Buffer: b, Body: p.suite()}
+		p.close(spelling)
+		return s
+	case "evaluate":
+		p.next()
+		e, _ := p.expr(0)
+		p.newline()
+		return &tir.Evaluate{Value: e}
+	}
+	return p.store()
+}
+
+func (p *parser) store() tir.Stmt {
+	t := p.next()
+	b := p.bufs[t.text]
+	if b == nil || p.open[t.text] == 0 {
+		p.fail(t, "wanted a statement or a buffer to store to, found %v", t)
+		return nil
+	}
+	indices, lanes := p.indices(b, t)
+	p.mark("=")
+	at := p.peek()
+	value, vt := p.expr(0)
+	if want := (tir.Type{DType: b.DType, Lanes: lanes}); p.err == nil && vt != want {
+		p.fail(at, "wanted a value of %s, found %s", typeText(want), typeText(vt))
+	}
+	p.newline()
+	return &tir.Store{Buffer: b, Indices: indices, Value: value}
+}
+
+func (p *parser) loop() tir.Stmt {
+	p.next()
+	name, d := p.next(), tensor.Int64
+	if p.tookMark(":") {
+		d = p.dtype()
+	}
+	f := &tir.For{}
+	p.word("in")
+	p.word("range")
+	p.mark("(")
+	f.Min = p.typed(tir.Type{DType: d, Lanes: 1})
+	p.mark(",")
+	f.Extent = p.typed(tir.Type{DType: d, Lanes: 1})
+	for p.tookMark(",") {
+		switch {
+		case p.took("kind"):
+			p.mark("=")
+			f.Kind = p.loopKind()
+		case p.took("thread"):
+			p.mark("=")
+			if p.peek().kind != tokString {
+				p.wanted("a grid axis in quotes")
+			}
+			f.Thread = p.next().text
+		default:
+			p.wanted(`"kind" or "thread"`)
+		}
+	}
+	p.mark(")")
+	f.Attrs = p.attrs()
+	f.Var = p.newVar(name, d)
+	f.Body = p.suite()
+	p.close(name.text)
+	return f
+}
+
+func (p *parser) loopKind() tir.LoopKind {
+	t := p.next()
+	for k := tir.Serial; k <= tir.Bound; k++ {
+		if t.kind == tokName && t.text == k.String() {
+			return k
+		}
+	}
+	p.fail(t, "wanted serial, parallel, vectorized, unrolled or bound, found %v", t)
+	return tir.Serial
+}
+
+func (p *parser) block() tir.Stmt {
+	p.next()
+	b := &tir.Block{Name: p.anyName()}
+	r := &tir.BlockRealize{Block: b}
+	var names []token
+	p.mark("(")
+	for !p.tookMark(")") && p.err == nil {
+		if len(names) > 0 {
+			p.mark(",")
+		}
+		names = append(names, p.next())
+		p.mark(":")
+		iv := tir.IterVar{Var: &tir.Var{DType: tensor.Int64}}
+		if d, err := tensor.ParseDType(p.peek().text); err == nil {
+			p.next()
+			iv.Var.DType = d
+		}
+		iv.Kind = p.iterKind()
+		p.mark("[")
+		iv.Extent = p.count()
+		p.mark("]")
+		p.mark("=")
+		r.Values = append(r.Values, p.typed(iv.Var.Type()))
+		b.Iters = append(b.Iters, iv)
+	}
+	if p.took("where") {
+		r.Where = p.boolean()
+	}
+	b.Opaque = p.took("opaque")
+	b.Attrs = p.attrs()
+	for i, t := range names {
+		b.Iters[i].Var = p.newVar(t, b.Iters[i].Var.DType)
+	}
+	p.mark(":")
+	p.newline()
+	p.indent()
+	if p.took("reads") {
+		b.Reads = p.regions()
+	}
+	if p.took("writes") {
+		b.Writes = p.regions()
+	}
+	var opened []string
+	for p.took("alloc") {
+		buf, spelling := p.declareBuffer()
+		b.Allocs = append(b.Allocs, buf)
+		opened = append(opened, spelling)
+		p.newline()
+	}
+	if p.took("init") {
+		b.Init = p.suite()
+	}
+	b.Body = p.lines()
+	p.dedent()
+	for _, t := range names {
+		p.close(t.text)
+	}
+	for _, s := range opened {
+		p.close(s)
+	}
+	return r
+}
+
+func (p *parser) iterKind() tir.IterKind {
+	t := p.next()
+	for k := tir.Spatial; k <= tir.Ordered; k++ {
+		if t.kind == tokName && t.text == k.String() {
+			return k
+		}
+	}
+	p.fail(t, "wanted spatial, reduce or opaque, found %v", t)
+	return tir.Spatial
+}
+
+func (p *parser) regions() []tir.Region {
+	var out []tir.Region
+	for p.err == nil {
+		t := p.next()
+		b := p.bufs[t.text]
+		if b == nil { // a block may read what it allocates further down
+			p.fail(t, "wanted a buffer, found %v", t)
+			return nil
+		}
+		r := tir.Region{Buffer: b, Ranges: []tir.Range{}}
+		p.mark("[")
+		for !p.tookMark("]") && p.err == nil {
+			if len(r.Ranges) > 0 {
+				p.mark(",")
+			}
+			lo := p.typed(tir.Index)
+			p.mark("+:")
+			r.Ranges = append(r.Ranges, tir.Range{Min: lo, Extent: p.typed(tir.Index)})
+		}
+		if len(r.Ranges) != len(b.Shape) {
+			p.fail(t, "wanted %d axes of %s, found %d", len(b.Shape), t.text, len(r.Ranges))
+		}
+		out = append(out, r)
+		if !p.tookMark(",") {
+			break
+		}
+	}
+	p.newline()
+	return out
+}

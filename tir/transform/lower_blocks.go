@@ -1,0 +1,402 @@
+package transform
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
+)
+
+// LowerBlocks replaces each block by its body with the iteration variables' values put in, guarded by Where. A block
+// with Init becomes
+//
+//	if (all reduce values are 0) { init }
+//	body
+//
+// and its buffers are allocated around the innermost statement that has all their accesses and every loop across which
+// a value lives: the loops of the reduce variables of a block that writes the buffer.
+//
+// Each loop nest directly below the root becomes a kernel, except that neighbours that share a buffer which is not
+// global or a texture stay together. Global buffers of the root pass values between kernels and are returned in the
+// order of their first use, unless all their uses lie within one iteration of a loop (see privatize).
+func LowerBlocks(f *tir.Func, opts Options) ([]*tir.Kernel, []*tir.Buffer, error) {
+	opts = opts.withDefaults()
+	b := &blockLowerer{a: arith.New(), sealed: map[tir.Stmt]bool{}, pins: map[*tir.Buffer][]*tir.Var{}, inits: map[*tir.Buffer]bool{}}
+	body, allocs := f.Body, []*tir.Buffer(nil)
+	if root := f.Root(); root != nil && len(root.Iters) == 0 {
+		body, allocs = root.Body, root.Allocs
+		if root.Init != nil || f.Body.(*tir.BlockRealize).Where != nil {
+			return nil, nil, diag.Invalid("lower-blocks", root.Name, "the root block has an init or a condition")
+		}
+	}
+	var nests []tir.Stmt
+	for _, s := range flatten(body) {
+		low, err := b.stmt(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		if low != nil {
+			nests = append(nests, low)
+		}
+	}
+	if len(nests) == 0 {
+		return nil, nil, diag.Invalid("lower-blocks", f.Name, "the function computes nothing")
+	}
+	shared := func(buf *tir.Buffer) bool { return buf.Scope == tir.Global || buf.Scope == tir.Texture }
+	groups := group(nests, slices.DeleteFunc(slices.Clone(allocs), shared))
+	private := map[*tir.Buffer]bool{}
+	for i, g := range groups {
+		for _, buf := range allocs {
+			if read, written := accesses(g, buf); !read && !written {
+				continue
+			}
+			switch {
+			case !shared(buf):
+				groups[i] = b.place(groups[i], buf)
+				private[buf] = true
+			case buf.Scope == tir.Global && opts.Device == CPU && onlyIn(groups, i, buf):
+				if to, ok := b.privatize(groups[i], buf); ok {
+					groups[i] = to
+					private[buf] = true
+				}
+			}
+		}
+	}
+	var between []*tir.Buffer
+	kernels := make([]*tir.Kernel, len(groups))
+	for i, g := range groups {
+		name := f.Name
+		if i > 0 {
+			name = fmt.Sprintf("%s_%d", f.Name, i)
+		}
+		kernels[i] = kernelOf(name, f, g, allocs, private)
+		for _, buf := range kernels[i].Params {
+			if slices.Contains(allocs, buf) && !slices.Contains(between, buf) {
+				between = append(between, buf)
+			}
+		}
+	}
+	return kernels, between, nil
+}
+
+// flatten returns the statements of nested Seqs.
+func flatten(s tir.Stmt) []tir.Stmt {
+	switch n := s.(type) {
+	case nil:
+		return nil
+	case *tir.Seq:
+		var out []tir.Stmt
+		for _, c := range n.Stmts {
+			out = append(out, flatten(c)...)
+		}
+		return out
+	}
+	return []tir.Stmt{s}
+}
+
+// group joins neighbouring nests from the first to the last use of each private buffer.
+func group(nests []tir.Stmt, private []*tir.Buffer) []tir.Stmt {
+	last := make([]int, len(nests)) // the last nest that must be with nest i
+	for i := range last {
+		last[i] = i
+	}
+	for _, buf := range private {
+		first := -1
+		for i, n := range nests {
+			if read, written := accesses(n, buf); read || written {
+				if first < 0 {
+					first = i
+				}
+				last[first] = max(last[first], i)
+			}
+		}
+	}
+	var out []tir.Stmt
+	for i := 0; i < len(nests); {
+		end := i
+		for j := i; j <= end; j++ {
+			end = max(end, last[j])
+		}
+		out = append(out, tir.Block1(nests[i:end+1:end+1]...))
+		i = end + 1
+	}
+	return out
+}
+
+func onlyIn(groups []tir.Stmt, at int, buf *tir.Buffer) bool {
+	for i, g := range groups {
+		if read, written := accesses(g, buf); i != at && (read || written) {
+			return false
+		}
+	}
+	return true
+}
+
+// kernelOf makes a kernel with the buffers that its body uses: what is only read first, then what is written; each in
+// the function's order, the buffers between kernels after it in the order of use.
+func kernelOf(name string, f *tir.Func, body tir.Stmt, allocs []*tir.Buffer, private map[*tir.Buffer]bool) *tir.Kernel {
+	order := slices.Clone(f.Params)
+	tir.Walk(body, func(n any) bool {
+		var buf *tir.Buffer
+		switch n := n.(type) {
+		case *tir.Load:
+			buf = n.Buffer
+		case *tir.Store:
+			buf = n.Buffer
+		}
+		if buf != nil && slices.Contains(allocs, buf) && !private[buf] && !slices.Contains(order, buf) {
+			order = append(order, buf)
+		}
+		return true
+	})
+	k := &tir.Kernel{Name: name, GridExtent: 1, Body: body}
+	var outputs []*tir.Buffer
+	for _, buf := range order {
+		switch read, written := accesses(body, buf); {
+		case written:
+			outputs = append(outputs, buf)
+		case read:
+			k.Params = append(k.Params, buf)
+		}
+	}
+	k.Params, k.Outputs = append(k.Params, outputs...), len(outputs)
+	for _, v := range f.Scalars {
+		if tir.Uses(body, v) {
+			k.Scalars = append(k.Scalars, v)
+		}
+	}
+	return k
+}
+
+type blockLowerer struct {
+	a      *arith.Analyzer
+	sealed map[tir.Stmt]bool          // bodies of opaque blocks: no allocation goes inside
+	pins   map[*tir.Buffer][]*tir.Var // loops across which a buffer's value lives
+	inits  map[*tir.Buffer]bool       // written by a block that initialises it first
+}
+
+func (b *blockLowerer) stmt(s tir.Stmt) (tir.Stmt, error) {
+	switch n := s.(type) {
+	case nil:
+		return nil, nil
+	case *tir.BlockRealize:
+		return b.realize(n)
+	case *tir.For:
+		leave := b.a.Scope()
+		defer leave()
+		b.a.BindLoop(n)
+		body, err := b.stmt(n.Body)
+		if err != nil || body == nil || body == n.Body {
+			return orNil(n, body), err
+		}
+		c := *n
+		c.Body = body
+		return &c, nil
+	case *tir.Seq:
+		var list []tir.Stmt
+		for _, c := range n.Stmts {
+			low, err := b.stmt(c)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, flatten(low)...)
+		}
+		if len(list) == 0 {
+			return nil, nil
+		}
+		return tir.Block1(list...), nil
+	case *tir.If:
+		then, err := b.stmt(n.Then)
+		if err != nil {
+			return nil, err
+		}
+		els, err := b.stmt(n.Else)
+		if then == nil && els != nil {
+			return &tir.If{Cond: &tir.Not{A: n.Cond}, Then: els}, err
+		}
+		return orNil(&tir.If{Cond: n.Cond, Then: then, Else: els}, then), err
+	case *tir.While:
+		body, err := b.stmt(n.Body)
+		return &tir.While{Cond: n.Cond, Body: body}, err
+	case *tir.Let:
+		leave := b.a.Scope()
+		defer leave()
+		b.a.BindValue(n.Var, n.Value)
+		body, err := b.stmt(n.Body)
+		return orNil(&tir.Let{Var: n.Var, Value: n.Value, Body: body}, body), err
+	case *tir.Allocate:
+		body, err := b.stmt(n.Body)
+		return orNil(&tir.Allocate{Buffer: n.Buffer, Body: body}, body), err
+	}
+	return s, nil
+}
+
+// orNil returns s, or nil when its body is.
+func orNil(s, body tir.Stmt) tir.Stmt {
+	if body == nil {
+		return nil
+	}
+	return s
+}
+
+func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
+	block := n.Block
+	if len(n.Values) != len(block.Iters) {
+		return nil, diag.Invalid("lower-blocks", block.Name, "%d values for %d iteration variables", len(n.Values), len(block.Iters))
+	}
+	values := map[*tir.Var]tir.Expr{}
+	var first tir.Expr = tir.True // the first reduce instance
+	var carried []*tir.Var
+	reduces := false
+	for i, iv := range block.Iters {
+		v := b.a.Simplify(n.Values[i])
+		values[iv.Var] = v
+		if iv.Kind == tir.Spatial {
+			continue
+		}
+		tir.Walk(v, func(e any) bool {
+			if w, ok := e.(*tir.Var); ok && !slices.Contains(carried, w) {
+				carried = append(carried, w)
+			}
+			return true
+		})
+		if iv.Kind == tir.Reduce {
+			reduces = true
+			first = tir.Bin(tir.And, first, b.isZero(v))
+		}
+	}
+	if block.Init != nil && !reduces {
+		return nil, diag.Invalid("lower-blocks", block.Name, "the block has an init but no reduce variable")
+	}
+	tir.Walk(block.Body, func(e any) bool {
+		if s, ok := e.(*tir.Store); ok {
+			b.pins[s.Buffer] = append(b.pins[s.Buffer], carried...)
+			b.inits[s.Buffer] = b.inits[s.Buffer] || block.Init != nil
+		}
+		return true
+	})
+	leave := b.a.Assume(n.Where)
+	defer leave()
+	body, err := b.stmt(tir.SubstStmt(block.Body, values))
+	if err != nil {
+		return nil, err
+	}
+	if block.Init != nil {
+		init, err := b.stmt(tir.SubstStmt(block.Init, values))
+		if err != nil {
+			return nil, err
+		}
+		if first = b.a.Simplify(first); !tir.IsConst(first, 1) {
+			init = &tir.If{Cond: first, Then: init}
+		}
+		if !tir.IsConst(first, 0) {
+			body = tir.Block1(append(flatten(init), flatten(body)...)...)
+		}
+	}
+	if body == nil {
+		return nil, nil
+	}
+	for _, buf := range block.Allocs {
+		if block.Opaque {
+			body = &tir.Allocate{Buffer: buf, Body: body}
+		} else {
+			body = b.place(body, buf)
+		}
+	}
+	if block.Opaque {
+		b.sealed[body] = true
+	}
+	if n.Where != nil && !tir.IsConst(n.Where, 1) {
+		body = &tir.If{Cond: n.Where, Then: body}
+	}
+	return body, nil
+}
+
+// isZero returns the condition v == 0; a sum of parts that are never negative is zero when each is, which lets a
+// condition on an outer loop stand outside the inner ones.
+func (b *blockLowerer) isZero(v tir.Expr) tir.Expr {
+	coeffs, rest, ok := b.a.Linear(v)
+	whole := &tir.Binary{Op: tir.EQ, A: v, B: tir.I(0)}
+	if !ok || !tir.IsConst(rest, 0) {
+		return whole
+	}
+	var vars []*tir.Var // in the order of the expression
+	tir.Walk(v, func(n any) bool {
+		if w, isVar := n.(*tir.Var); isVar && !slices.Contains(vars, w) {
+			vars = append(vars, w)
+		}
+		return true
+	})
+	var all tir.Expr = tir.True
+	for _, w := range vars {
+		if lo, _, bounded := b.a.Bounds(w); coeffs[w] <= 0 || !bounded || lo < 0 {
+			return whole
+		}
+		all = tir.Bin(tir.And, all, &tir.Binary{Op: tir.EQ, A: w, B: tir.I(0)})
+	}
+	return all
+}
+
+// place allocates buf around the innermost statement of s that has all its accesses, outside the loops across which
+// its value lives.
+func (b *blockLowerer) place(s tir.Stmt, buf *tir.Buffer) tir.Stmt {
+	if to, ok := b.within(s, buf, func(c tir.Stmt) tir.Stmt { return b.place(c, buf) }); ok {
+		return to
+	}
+	return &tir.Allocate{Buffer: buf, Body: s}
+}
+
+// within applies f to the one child of s that has all accesses of buf, if there is one and buf may be allocated there.
+func (b *blockLowerer) within(s tir.Stmt, buf *tir.Buffer, f func(tir.Stmt) tir.Stmt) (tir.Stmt, bool) {
+	if b.sealed[s] {
+		return nil, false
+	}
+	used := func(root any) bool {
+		read, written := accesses(root, buf)
+		return read || written
+	}
+	switch n := s.(type) {
+	case *tir.For:
+		if slices.Contains(b.pins[buf], n.Var) || used(n.Min) || used(n.Extent) {
+			return nil, false
+		}
+		c := *n
+		c.Body = f(n.Body)
+		return &c, true
+	case *tir.Seq:
+		at := -1
+		for i, c := range n.Stmts {
+			if used(c) {
+				if at >= 0 {
+					return nil, false
+				}
+				at = i
+			}
+		}
+		if at < 0 {
+			return nil, false
+		}
+		list := slices.Clone(n.Stmts)
+		list[at] = f(list[at])
+		return &tir.Seq{Stmts: list}, true
+	case *tir.If:
+		inThen, inElse := used(n.Then), n.Else != nil && used(n.Else)
+		switch {
+		case used(n.Cond) || inThen == inElse:
+			return nil, false
+		case inThen:
+			return &tir.If{Cond: n.Cond, Then: f(n.Then), Else: n.Else}, true
+		}
+		return &tir.If{Cond: n.Cond, Then: n.Then, Else: f(n.Else)}, true
+	case *tir.Let:
+		if used(n.Value) {
+			return nil, false
+		}
+		return &tir.Let{Var: n.Var, Value: n.Value, Body: f(n.Body)}, true
+	case *tir.Allocate:
+		return &tir.Allocate{Buffer: n.Buffer, Body: f(n.Body)}, true
+	}
+	return nil, false
+}
