@@ -12,7 +12,10 @@ type cells struct {
 	count  int
 }
 
-const nothing = int32(-1)
+const (
+	nothing = int32(-1)
+	mixed   = int32(-2) // different things on different paths
+)
 
 // cut makes the cells.
 func (c *checker) cut() {
@@ -136,8 +139,8 @@ func (c *checker) control(state []int32, s Step) error {
 // meet keeps in a what a and b agree on, and reports whether a changed.
 func meet(a, b []int32) (changed bool) {
 	for i := range a {
-		if a[i] != b[i] && a[i] != nothing {
-			a[i], changed = nothing, true
+		if a[i] != b[i] && a[i] != mixed {
+			a[i], changed = mixed, true
 		}
 	}
 	return changed
@@ -164,7 +167,10 @@ func (c *checker) load(state []int32, t int, what, who string) error {
 		}
 		name := c.plan.Tensors[t].Name
 		if w == nothing {
-			return bad(who, "%s reads %s before it is written on every path", what, name)
+			return bad(who, "%s reads %s before it is written", what, name)
+		}
+		if w == mixed {
+			return bad(who, "%s reads %s, which is not there on every path", what, name)
 		}
 		part := c.cells.lo[w] >= lo && c.cells.hi[w] <= hi && hi-lo > c.cells.hi[w]-c.cells.lo[w]
 		if c.root[w] != c.root[t] || own && !part {

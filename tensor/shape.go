@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -68,4 +69,12 @@ func (s Shape) String() string {
 	}
 	b.WriteByte(')')
 	return b.String()
+}
+
+// MarshalJSON prints the shape as a list, a scalar's as an empty one.
+func (s Shape) MarshalJSON() ([]byte, error) {
+	if len(s) == 0 {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]int(s))
 }
