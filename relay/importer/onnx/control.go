@@ -88,7 +88,7 @@ func loop(n *node) []relay.Expr {
 // scan unrolls one round for each slice of the scanned operands.
 func scan(n *node) []relay.Expr {
 	if n.opset < 9 {
-		n.failUnsupported("Scan before opset 9, which has a batch axis")
+		return n.batchedScan()
 	}
 	body := n.subgraph("body")
 	count := n.int("num_scan_inputs", 0)
@@ -136,6 +136,42 @@ func scan(n *node) []relay.Expr {
 		results = append(results, n.concat(list, n.axis(outAxes[k], n.rank(list[0]))))
 	}
 	return results
+}
+
+// batchedScan is Scan as it was in opset 8: every operand has a batch axis in front, the scanned ones the rounds behind
+// it, and operand 0 gives the lengths of the sequences.
+func (n *node) batchedScan() []relay.Expr {
+	if n.opt(0) != nil {
+		n.failUnsupported("lengths of sequences in Scan of opset 8")
+	}
+	n.wants(len(n.args) > 1, "no operands")
+	args := n.args[1:]
+	batch := n.known(n.in(1))[0]
+	var rounds [][]relay.Expr
+	for b := range batch {
+		one := *n
+		one.opset, one.args = 9, nil
+		one.attrs = map[string]*pb.AttributeProto{"body": n.attrs["body"], "num_scan_inputs": n.attrs["num_scan_inputs"]}
+		if d := n.attrs["directions"]; d != nil {
+			one.attrs["scan_input_directions"] = d
+		}
+		for i := range args {
+			e := n.in(1 + i)
+			n.wants(n.rank(e) >= 1 && n.known(e)[0] == batch, "operands of shapes %v and %v", n.shape(e), n.shape(n.in(1)))
+			one.args = append(one.args, n.reshape(n.sliceAxis(e, 0, b, b+1), n.shape(e)[1:]))
+		}
+		rounds = append(rounds, scan(&one))
+	}
+	n.wants(len(rounds) > 0, "an empty batch")
+	out := make([]relay.Expr, len(rounds[0]))
+	for k := range out {
+		var parts []relay.Expr
+		for b := range rounds {
+			parts = append(parts, n.reshape(rounds[b][k], slices.Insert(n.known(rounds[b][k]).Clone(), 0, 1)))
+		}
+		out[k] = n.concat(parts, 0)
+	}
+	return out
 }
 
 // listOf is a list attribute of count integers, zeros by default.

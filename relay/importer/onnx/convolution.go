@@ -223,10 +223,7 @@ func (n *node) wantsOutput(i int) bool {
 func lpPool(n *node) []relay.Expr {
 	x := n.in(0)
 	a := n.poolAttrs(x)
-	p := n.float("p", 2)
-	if n.opset >= 2 {
-		p = float64(n.int("p", 2))
-	}
+	p := n.exponent()
 	n.wants(p > 0, "p is %g", p)
 	s, rank := n.known(x), len(a.PoolSize)
 	w := window{rank, a.PoolSize, a.Strides, slices.Clone(a.Padding), a.Dilation}
@@ -239,6 +236,14 @@ func lpPool(n *node) []relay.Expr {
 	ones := n.broadcastTo(n.like(x, 1), append(tensor.Shape{s[1], 1}, a.PoolSize...))
 	sum := n.convolve(n.powerOf(absOf(n, x), p), ones, w, s[1], tensor.Invalid)
 	return one(n.powerOf(sum, 1/p))
+}
+
+// exponent is the attribute p, which was a float in the first version.
+func (n *node) exponent() float64 {
+	if n.opset < 2 {
+		return n.float("p", 2)
+	}
+	return float64(n.int("p", 2))
 }
 
 // powerOf is x^p for x ≥ 0.
@@ -277,10 +282,7 @@ func (n *node) spatialAxes(x relay.Expr) []int {
 
 func globalLpPool(n *node) []relay.Expr {
 	x := n.in(0)
-	p := n.float("p", 2)
-	if n.opset >= 2 {
-		p = float64(n.int("p", 2))
-	}
+	p := n.exponent()
 	n.wants(p > 0, "p is %g", p)
 	return one(n.powerOf(n.reduce("sum", n.powerOf(absOf(n, x), p), n.spatialAxes(x), true), 1/p))
 }
@@ -318,4 +320,60 @@ func maxUnpool(n *node) []relay.Expr {
 		y = n.padAny(y, make([]int, len(out)), after, "constant", n.like(x, 0))
 	}
 	return one(y)
+}
+
+// deformConv is a convolution whose taps are moved by offsets (N, groups·K·2, rows, columns), y first, and weighed by a
+// mask. The moved taps are sampled first; what remains is a convolution over one element.
+func deformConv(n *node) []relay.Expr {
+	x, w := n.in(0), n.in(1)
+	s, ws := n.known(x), n.known(w)
+	if len(s) != 4 {
+		n.failUnsupported("an operand of shape %v: two spatial axes are done here", s)
+	}
+	n.wants(len(ws) == 4, "weights of shape %v", ws)
+	win := n.window(x, ws[2:], false)
+	groups, parts := n.int("group", 1), n.int("offset_group", 1)
+	taps := ws[2] * ws[3]
+	rows := (s[2]+win.padding[0]+win.padding[2]-win.extent(0))/win.strides[0] + 1
+	columns := (s[3]+win.padding[1]+win.padding[3]-win.extent(1))/win.strides[1] + 1
+	n.wants(parts > 0 && s[1]%parts == 0 && groups > 0 && rows > 0 && columns > 0, "%d offset groups for an operand of shape %v", parts, s)
+	offset := n.in(2)
+	n.wants(n.shape(offset).Equal(tensor.Shape{s[0], parts * taps * 2, rows, columns}), "offsets of shape %v", n.shape(offset))
+	d := n.dtype(x)
+	var base []float64 // (taps, 2, rows, columns)
+	for k := range taps {
+		for axis := range 2 {
+			for i := range rows * columns {
+				at := [2]int{i / columns, i % columns}[axis]
+				tap := [2]int{k / ws[3], k % ws[3]}[axis]
+				base = append(base, float64(at*win.strides[axis]-win.padding[axis]+tap*win.dilations[axis]))
+			}
+		}
+	}
+	n.wants(len(base) <= 1<<22, "%d taps of %d places", taps, rows*columns)
+	places := n.reshape(offset, tensor.Shape{s[0], parts, taps, 2, rows, columns})
+	places = n.add(places, n.constShape(d, tensor.Shape{taps, 2, rows, columns}, base))
+	// to [-1, 1], x first
+	unit := func(axis, extent int) relay.Expr {
+		return n.sub(n.mul(n.sliceAxis(places, 3, axis, axis+1), n.scalar(d, 2/float64(max(extent-1, 1)))), n.scalar(d, 1))
+	}
+	grid := n.concat([]relay.Expr{unit(1, s[3]), unit(0, s[2])}, 3)
+	grid = n.transpose(grid, []int{0, 1, 2, 4, 5, 3}) // (N, parts, taps, rows, columns, 2)
+	attrs := &relay.GridSampleAttrs{Method: "bilinear", PaddingMode: "zeros", AlignCorners: true, Layout: "NCHW"}
+	var sampled []relay.Expr
+	for part := range parts {
+		data := n.sliceAxis(x, 1, part*s[1]/parts, (part+1)*s[1]/parts)
+		at := n.reshape(n.sliceAxis(grid, 1, part, part+1), tensor.Shape{s[0], taps * rows, columns, 2})
+		e := n.call("image.grid_sample", attrs, data, at)
+		e = n.reshape(e, tensor.Shape{s[0], s[1] / parts, taps, rows, columns})
+		if mask := n.opt(4); mask != nil {
+			m := n.reshape(mask, tensor.Shape{s[0], parts, taps, rows, columns})
+			e = n.mul(e, n.sliceAxis(m, 1, part, part+1))
+		}
+		sampled = append(sampled, e)
+	}
+	y := n.reshape(n.concat(sampled, 1), tensor.Shape{s[0], s[1] * taps, rows, columns})
+	flat := n.reshape(w, tensor.Shape{ws[0], ws[1] * taps, 1, 1})
+	one1 := window{rank: 2, kernel: []int{1, 1}, strides: []int{1, 1}, padding: make([]int, 4), dilations: []int{1, 1}}
+	return one(n.biased(n.convolve(y, flat, one1, groups, tensor.Invalid), n.opt(3)))
 }

@@ -91,7 +91,6 @@ func mod(n *node) []relay.Expr {
 	if n.flag("fmod", false) {
 		return one(n.call("fmod", nil, a, b))
 	}
-	n.wants(!n.isFloat(a), "operands of type %v need fmod=1", n.dtype(a))
 	return one(n.call("mod", nil, a, b))
 }
 

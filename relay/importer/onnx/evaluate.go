@@ -15,10 +15,12 @@ const (
 	evaluateElems = 1 << 20
 )
 
-// dependence is the error of evaluate for a value that an input decides.
-type dependence struct{ input string }
+// NeedsValue is the cause of the error for a model in which an input decides something that must be known to compile,
+// such as a shape. Giving that input in Options.Values helps.
+type NeedsValue struct{ Input string }
 
-func (d *dependence) Error() string { return fmt.Sprintf("it depends on input %q", d.input) }
+// Error names the input.
+func (n *NeedsValue) Error() string { return fmt.Sprintf("it depends on input %q", n.Input) }
 
 // fold returns the constant that e is, when its operands are constants and it is small.
 func (im *importer) fold(e relay.Expr) relay.Expr {
@@ -69,7 +71,7 @@ func elems(t *relay.TensorType) int {
 	return 1 << 62
 }
 
-// evaluate computes e with the operators' own float64 reference. It fails with a *dependence when e needs an input.
+// evaluate computes e with the operators' own float64 reference. It fails with a *NeedsValue when e needs an input.
 func (im *importer) evaluate(e relay.Expr) (relay.Value, error) {
 	if v, ok := im.static[e]; ok {
 		return v, nil
@@ -80,7 +82,7 @@ func (im *importer) evaluate(e relay.Expr) (relay.Value, error) {
 		}
 		switch x := x.(type) {
 		case *relay.Var:
-			return nil, &dependence{x.Name}
+			return nil, &NeedsValue{x.Name}
 		case *relay.Call:
 			if t := relay.Tensor(x); t != nil && elems(t) > evaluateElems {
 				return nil, fmt.Errorf("%s gives %v, more than %d elements", x.Op.Name, t, evaluateElems)

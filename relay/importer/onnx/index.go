@@ -103,23 +103,31 @@ func reverseSequence(n *node) []relay.Expr {
 	return one(n.call("reverse_sequence", &relay.ReverseSequenceAttrs{SeqAxis: n.int("time_axis", 0), BatchAxis: n.int("batch_axis", 1)}, n.in(0), n.in(1)))
 }
 
-// compress takes the elements of an axis, or of the flat operand, where the condition holds; it must be known.
+// compress takes the elements of an axis, or of the flat operand, where the condition holds. How many that are is known
+// when the model runs; the result has room for all.
 func compress(n *node) []relay.Expr {
-	x := n.in(0)
+	x, condition := n.in(0), n.in(1)
 	axis := 0
 	if n.has("axis") {
 		axis = n.axis(n.int("axis", 0), n.rank(x))
 	} else {
 		x = n.reshape(x, tensor.Shape{n.known(x).Elems()})
 	}
-	keep := n.value(n.in(1), "the condition, which decides the size of the result,")
-	var index []int
-	for i, v := range keep.I {
-		if v != 0 && i < n.known(x)[axis] {
-			index = append(index, i)
+	n.wants(n.rank(condition) == 1, "a condition of shape %v", n.shape(condition))
+	extent := min(n.known(condition)[0], n.known(x)[axis])
+	condition = n.sliceAxis(condition, 0, 0, extent)
+	if smallConstant(condition) {
+		var index []int
+		for i, v := range n.value(condition, "the condition").I {
+			if v != 0 {
+				index = append(index, i)
+			}
 		}
+		return one(n.take(x, n.constInts(index...), axis))
 	}
-	return one(n.take(x, n.constInts(index...), axis))
+	found := n.call("argwhere", nil, condition)
+	places := n.reshape(n.field(found, 0), tensor.Shape{extent})
+	return one(n.bounded(n.take(x, places, axis), axis, n.field(found, 1)))
 }
 
 // nonZero gives the places of the elements that are not 0, one a column. Their number is known when the model runs; the

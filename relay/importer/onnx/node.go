@@ -305,8 +305,9 @@ func (n *node) constInts(list ...int) relay.Expr {
 func (n *node) value(e relay.Expr, what string) *tensor.Wide {
 	v, err := n.im.evaluate(e)
 	if err != nil {
-		if d, ok := err.(*dependence); ok {
-			n.failUnsupported("%s depends on input %q, but it must be known to compile: give the value of an input with --input %s=… when compiling", what, d.input, d.input)
+		if d, ok := err.(*NeedsValue); ok {
+			e := n.unsupported("%s must be known to compile; give the input's value with --input %s=… when compiling", what, d.Input)
+			n.fail(e.By(d))
 		}
 		n.fail(diag.Unsupported(step, n.proto.GetOpType(), "%s cannot be computed when importing", what).By(err).At(n.pos))
 	}

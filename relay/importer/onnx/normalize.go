@@ -154,17 +154,14 @@ func lrn(n *node) []relay.Expr {
 func dropout(n *node) []relay.Expr {
 	x := n.in(0)
 	training := n.opset < 7 && !n.flag("is_test", true)
-	if e := n.opt(2); n.opset >= 12 && e != nil {
-		training = n.scalarAt(2, "the training mode", 0) != 0
-	}
-	if training {
-		ratio := n.float("ratio", 0.5)
-		if n.opset >= 12 {
+	ratio := n.float("ratio", 0.5)
+	if n.opset >= 12 {
+		if training = n.opt(2) != nil && n.scalarAt(2, "the training mode", 0) != 0; training {
 			ratio = n.scalarAt(1, "the ratio", 0.5)
 		}
-		if ratio != 0 {
-			n.failUnsupported("training mode: the mask is a random draw")
-		}
+	}
+	if training && ratio != 0 {
+		n.failUnsupported("training mode: the mask is a random draw")
 	}
 	out := []relay.Expr{x}
 	if n.wantsOutput(1) {

@@ -142,7 +142,8 @@ func dynamicQuantizeLinear(n *node) []relay.Expr {
 	zero := n.like(x, 0)
 	low := n.call("minimum", nil, n.reduce("min", x, axes, false), zero)
 	high := n.call("maximum", nil, n.reduce("max", x, axes, false), zero)
-	scale := n.div(n.sub(high, low), n.like(x, 255))
+	// the scale is stored, so it is rounded before it is used
+	scale := n.call("cast", &relay.CastAttrs{DType: n.dtype(x), Saturate: true, RoundMode: "up"}, n.div(n.sub(high, low), n.like(x, 255)))
 	safe := n.where(n.call("equal", nil, scale, zero), n.like(x, 1), scale)
 	point := n.cast(n.call("round", nil, n.clip(n.div(n.call("negative", nil, low), safe), 0, 255)), tensor.Uint8)
 	return []relay.Expr{n.quantize(x, safe, point, tensor.Uint8, 0), scale, point}

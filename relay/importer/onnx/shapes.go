@@ -252,6 +252,9 @@ func slice(n *node) []relay.Expr {
 		starts, ends = n.ints("starts", nil), n.ints("ends", nil)
 		axes, hasAxes = n.ints("axes", nil), n.has("axes")
 	} else {
+		if y := n.slideSlice(x); y != nil {
+			return one(y)
+		}
 		starts, _ = n.intsAt(1, "the starts")
 		ends, _ = n.intsAt(2, "the ends")
 		axes, hasAxes = n.intsAt(3, "the axes")
@@ -293,6 +296,52 @@ func (n *node) sliceBounds(start, end, step, extent int) (int, int, int) {
 	}
 	start, end = fix(start, -1, extent-1), fix(end, -1, extent-1)
 	return start, min(start, end), step
+}
+
+// slideSlice is a slice of one axis whose start or end is known when the model runs: the result has room for every
+// element of the axis. It gives nil when both are known now, or when there is more than one axis.
+func (n *node) slideSlice(x relay.Expr) relay.Expr {
+	known := func(e relay.Expr) bool { _, err := n.im.evaluate(e); return err == nil }
+	start, end := n.in(1), n.in(2)
+	if known(start) && known(end) || elems(n.typ(start)) != 1 || elems(n.typ(end)) != 1 {
+		return nil
+	}
+	axis, step := 0, 1
+	if list, ok := n.intsAt(3, "the axes"); ok {
+		n.wants(len(list) == 1, "%d axes", len(list))
+		axis = list[0]
+	}
+	if list, ok := n.intsAt(4, "the steps"); ok {
+		n.wants(len(list) == 1, "%d steps", len(list))
+		step = list[0]
+	}
+	axis = n.axis(axis, n.rank(x))
+	extent := n.known(x)[axis]
+	n.wants(step != 0, "a step of 0")
+	if extent == 0 || extent > 1<<24 || step < -extent || step > extent {
+		return nil
+	}
+	num := func(v int) relay.Expr { return n.constInts(v) }
+	low, high := 0, extent
+	if step < 0 {
+		low, high = -1, extent-1
+	}
+	bound := func(e relay.Expr) relay.Expr { // counted from the front and clamped
+		e = n.reshape(n.cast(e, tensor.Int64), tensor.Shape{1})
+		e = n.where(n.call("less", nil, e, num(0)), n.call("maximum", nil, n.add(e, num(extent)), num(low)), e)
+		return n.call("minimum", nil, n.call("maximum", nil, e, num(low)), num(high))
+	}
+	from, to := bound(start), bound(end)
+	room := (extent + max(step, -step) - 1) / max(step, -step)
+	steps := n.mul(n.iota(room, 0), num(step))
+	distance := n.sub(to, from)
+	if step < 0 {
+		distance = n.sub(from, to)
+	}
+	size := max(step, -step)
+	count := n.call("divide", nil, n.add(n.call("maximum", nil, distance, num(0)), num(size-1)), num(size))
+	index := n.call("minimum", nil, n.call("maximum", nil, n.add(from, steps), num(0)), num(extent-1))
+	return n.bounded(n.take(x, index, axis), axis, count)
 }
 
 // pad adds elements around: begins of every axis, then ends. Negative widths crop.

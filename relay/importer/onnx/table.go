@@ -165,6 +165,7 @@ func defaultRows() []row {
 		{"Col2Im", col2Im},
 		{"Conv", conv},
 		{"ConvTranspose", convTranspose},
+		{"DeformConv", deformConv},
 		{"Det", det},
 		{"Gemm", gemm},
 		{"GlobalAveragePool", globalPool("nn.global_avg_pool2d", "mean")},
