@@ -23,7 +23,7 @@ type module struct {
 	t        *target.Target
 	declared map[string]*ir.Func
 	attrs    []ir.FuncAttribute
-	scopes   int // metadata ids handed out
+	hasTable bool // the digits of 4/π are in it
 }
 
 func newModule(name string, t *target.Target) *module {
@@ -64,4 +64,15 @@ func (m *module) declare(name string, ret types.Type, params ...tok) {
 		list[i] = ir.NewParam("", t)
 	}
 	m.declared[name] = m.NewFunc(name, ret, list...)
+}
+
+// feature reports whether the processor has a feature, by LLVM's name.
+func (m *module) feature(f string) bool { return m.t.Has(f) }
+
+// nativeHalf reports whether the processor computes in float16.
+func (m *module) nativeHalf() bool {
+	if m.t.Arch == "aarch64" {
+		return m.feature("fullfp16")
+	}
+	return m.feature("avx512fp16")
 }

@@ -1,0 +1,301 @@
+package llvm
+
+import (
+	"sort"
+
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+)
+
+// Limits of what becomes values, and of the stack: kernels run on threads with stacks of unknown size.
+const (
+	maxSSAElems = 16384 // of one local buffer
+	maxSSASlots = 4096  // of a kernel
+	maxStack    = 4096  // bytes of one local buffer; larger ones are taken from the scratch memory
+	scratchPad  = 64    // alignment of scratch and stack buffers
+)
+
+// plan says where each allocated buffer of a kernel lives.
+type plan struct {
+	ssa     map[*tir.Buffer]*slotSet
+	scratch map[*tir.Buffer]int // offset in the scratch memory
+	order   []*tir.Buffer       // the keys of scratch
+	slots   int
+	bytes   int // of scratch
+}
+
+// slotSet maps the elements of a local buffer to slots. A slot is one value of one or several lanes: elements that are
+// always accessed together stay together.
+type slotSet struct {
+	of    []int // slot of each element; -1 is never accessed
+	start []int // first element, by slot - first
+	lanes []int // by slot - first
+	first int
+}
+
+// span is a range of elements.
+type span struct{ start, lanes int }
+
+// ScratchBytes returns how many bytes of scratch memory a worker needs to run a kernel in lowered form.
+func ScratchBytes(k *tir.Kernel) int { return planKernel(k).bytes }
+
+// planKernel decides where buffers live. A local buffer whose indices are all constant becomes values. Other local
+// buffers lie on the stack while small, else in the scratch memory, whose buffers are laid out like a stack: what is
+// not alive at one time shares memory.
+func planKernel(k *tir.Kernel) *plan {
+	p := &plan{ssa: map[*tir.Buffer]*slotSet{}, scratch: map[*tir.Buffer]int{}}
+	s := &survey{consts: map[*tir.Var]int64{}, spans: map[*tir.Buffer]map[span]bool{}, bad: map[*tir.Buffer]bool{}}
+	s.stmt(k.Body)
+	for _, b := range s.order {
+		if !s.bad[b] && b.Elems() <= maxSSAElems {
+			set := makeSlots(b.Elems(), s.spans[b], p.slots)
+			if p.slots+len(set.lanes) <= maxSSASlots {
+				p.ssa[b] = set
+				p.slots += len(set.lanes)
+			}
+		}
+	}
+	p.layout(k.Body, 0)
+	return p
+}
+
+// layout assigns scratch offsets from off on.
+func (p *plan) layout(s tir.Stmt, off int) {
+	switch s := s.(type) {
+	case *tir.For:
+		p.layout(s.Body, off)
+	case *tir.Seq:
+		for _, c := range s.Stmts {
+			p.layout(c, off)
+		}
+	case *tir.If:
+		p.layout(s.Then, off)
+		p.layout(s.Else, off)
+	case *tir.While:
+		p.layout(s.Body, off)
+	case *tir.Let:
+		p.layout(s.Body, off)
+	case *tir.Allocate:
+		if p.ssa[s.Buffer] == nil && (s.Buffer.Scope == tir.Scratch || bufferBytes(s.Buffer) > maxStack) {
+			if old, ok := p.scratch[s.Buffer]; ok {
+				off = max(off, old) // allocated in several places: one offset that suits all
+			} else {
+				p.order = append(p.order, s.Buffer)
+			}
+			p.scratch[s.Buffer] = off
+			off += (bufferBytes(s.Buffer) + scratchPad - 1) / scratchPad * scratchPad
+			p.bytes = max(p.bytes, off)
+		}
+		p.layout(s.Body, off)
+	}
+}
+
+// bufferBytes is the size of a buffer in memory, its strides considered.
+func bufferBytes(b *tir.Buffer) int {
+	last := 0
+	for d, s := range b.StrideList() {
+		if b.Shape[d] == 0 {
+			return 0
+		}
+		last += (b.Shape[d] - 1) * s
+	}
+	return (last + 1) * max(1, b.DType.Bits()/8)
+}
+
+// survey looks at all accesses of local buffers.
+type survey struct {
+	consts map[*tir.Var]int64
+	order  []*tir.Buffer
+	spans  map[*tir.Buffer]map[span]bool
+	bad    map[*tir.Buffer]bool // an access whose index is not constant
+
+	storesOnly bool // look at stores only
+}
+
+func (s *survey) stmt(st tir.Stmt) {
+	switch st := st.(type) {
+	case *tir.For:
+		s.expr(st.Min)
+		s.expr(st.Extent)
+		if n, ok := s.constant(st.Extent); ok && n == 1 {
+			s.bind(st.Var, st.Min, st.Body)
+			return
+		}
+		s.stmt(st.Body)
+	case *tir.Store:
+		s.access(st.Buffer, st.Indices)
+		s.expr(st.Value)
+	case *tir.Seq:
+		for _, c := range st.Stmts {
+			s.stmt(c)
+		}
+	case *tir.If:
+		s.expr(st.Cond)
+		s.stmt(st.Then)
+		if st.Else != nil {
+			s.stmt(st.Else)
+		}
+	case *tir.While:
+		s.expr(st.Cond)
+		s.stmt(st.Body)
+	case *tir.Let:
+		s.expr(st.Value)
+		s.bind(st.Var, st.Value, st.Body)
+	case *tir.Allocate:
+		if !s.storesOnly && st.Buffer.Scope == tir.Local && s.spans[st.Buffer] == nil {
+			s.spans[st.Buffer] = map[span]bool{}
+			s.order = append(s.order, st.Buffer)
+		}
+		s.stmt(st.Body)
+	case *tir.Evaluate:
+		s.expr(st.Value)
+	}
+}
+
+// bind surveys body with v bound to a value that may be constant.
+func (s *survey) bind(v *tir.Var, value tir.Expr, body tir.Stmt) {
+	old, had := s.consts[v]
+	delete(s.consts, v)
+	if n, ok := s.constant(value); ok && v.DType == tensor.Int64 {
+		s.consts[v] = n
+	}
+	s.stmt(body)
+	delete(s.consts, v)
+	if had {
+		s.consts[v] = old
+	}
+}
+
+func (s *survey) expr(e tir.Expr) {
+	if s.storesOnly {
+		return
+	}
+	tir.Walk(e, func(n any) bool {
+		if l, ok := n.(*tir.Load); ok {
+			s.access(l.Buffer, l.Indices)
+		}
+		return true
+	})
+}
+
+func (s *survey) access(b *tir.Buffer, indices []tir.Expr) {
+	for _, i := range indices {
+		s.expr(i)
+	}
+	spans := s.spans[b]
+	if spans == nil || s.bad[b] {
+		return
+	}
+	strides := b.StrideList()
+	at, lanes := 0, 1
+	for d, x := range indices {
+		step := int64(0)
+		switch r := x.(type) {
+		case *tir.Ramp:
+			n, ok := s.constant(r.Stride)
+			if !ok || n != 1 || strides[d] != 1 || d != len(indices)-1 {
+				s.bad[b] = true
+				return
+			}
+			x, step, lanes = r.Base, 1, r.Lanes
+		}
+		n, ok := s.constant(x)
+		if !ok || step == 0 && x.Type().Lanes > 1 || n < 0 || int(n) >= b.Shape[d] {
+			s.bad[b] = true
+			return
+		}
+		at += int(n) * strides[d]
+	}
+	if b.Strides != nil && !dense(b) || at+lanes > b.Elems() {
+		s.bad[b] = true
+		return
+	}
+	spans[span{at, lanes}] = true
+}
+
+// dense reports whether a buffer's strides are row-major.
+func dense(b *tir.Buffer) bool {
+	for d, s := range tensor.Shape(b.Shape).Strides() {
+		if b.Strides[d] != s {
+			return false
+		}
+	}
+	return true
+}
+
+// constant evaluates an index expression; it knows no more than emitter.expr folds.
+func (s *survey) constant(e tir.Expr) (int64, bool) {
+	switch e := e.(type) {
+	case *tir.Int:
+		return e.Value, e.DType == tensor.Int64
+	case *tir.Var:
+		n, ok := s.consts[e]
+		return n, ok
+	case *tir.Binary:
+		a, ok1 := s.constant(e.A)
+		b, ok2 := s.constant(e.B)
+		if !ok1 || !ok2 || e.Op >= tir.BitAnd {
+			return 0, false
+		}
+		if n, ok := tir.Bin(e.Op, &tir.Int{DType: tensor.Int64, Value: a}, &tir.Int{DType: tensor.Int64, Value: b}).(*tir.Int); ok {
+			return n.Value, true
+		}
+	}
+	return 0, false
+}
+
+// makeSlots cuts a buffer in slots. Accesses that overlap form a component. It is cut at all bounds of its accesses, so
+// that each access is whole slots, unless that would take vectors apart into scalars and one access covers the
+// component: then it is one vector, and smaller accesses take lanes of it.
+func makeSlots(elems int, spans map[span]bool, first int) *slotSet {
+	list := make([]span, 0, len(spans))
+	for s := range spans {
+		list = append(list, s)
+	}
+	sort.Slice(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		return a.start < b.start || a.start == b.start && a.lanes > b.lanes
+	})
+	set := &slotSet{of: make([]int, elems), first: first}
+	for i := range set.of {
+		set.of[i] = -1
+	}
+	add := func(start, lanes int) {
+		for i := range lanes {
+			set.of[start+i] = first + len(set.lanes)
+		}
+		set.start, set.lanes = append(set.start, start), append(set.lanes, lanes)
+	}
+	for i := 0; i < len(list); {
+		end, j := list[i].start+list[i].lanes, i+1
+		for ; j < len(list) && list[j].start < end; j++ {
+			end = max(end, list[j].start+list[j].lanes)
+		}
+		component := list[i:j]
+		start := component[0].start
+		cuts := map[int]bool{}
+		widest := 0
+		for _, s := range component {
+			cuts[s.start], cuts[s.start+s.lanes] = true, true
+			widest = max(widest, s.lanes)
+		}
+		bounds := make([]int, 0, len(cuts))
+		for c := range cuts {
+			bounds = append(bounds, c)
+		}
+		sort.Ints(bounds)
+		least := widest
+		for k := 1; k < len(bounds); k++ {
+			least = min(least, bounds[k]-bounds[k-1])
+		}
+		if least < 4 && least < widest && component[0].lanes == end-start {
+			add(start, end-start)
+		} else {
+			for k := 1; k < len(bounds); k++ {
+				add(bounds[k-1], bounds[k]-bounds[k-1])
+			}
+		}
+		i = j
+	}
+	return set
+}
