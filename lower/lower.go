@@ -15,12 +15,13 @@ import (
 	"github.com/texel-ml/texel/tir"
 )
 
-// Result is a lowered function. Parameters are those of the fused function in order, then one buffer for each tensor of
-// its result.
+// Result is a lowered function. Parameters are those of the fused function in order, then the tables that the lowering
+// made, then one buffer for each tensor of its result.
 type Result struct {
-	Func  *tir.Func
-	Trace *schedule.Trace
-	Rule  string // the schedule rule that was taken
+	Func   *tir.Func
+	Trace  *schedule.Trace
+	Rule   string                         // the schedule rule that was taken
+	Consts map[*tir.Buffer]*tensor.Tensor // the contents of parameters that are tables
 }
 
 // Tables holds the rows that Func uses.
@@ -42,7 +43,10 @@ type ScheduleRule struct {
 // Core returns the built-in rows.
 func Core() *Tables {
 	ops := map[string]OpRule{}
-	for _, family := range []map[string]OpRule{elementwiseRules, convRules, denseRules} {
+	for _, family := range []map[string]OpRule{
+		elementwiseRules, convRules, denseRules, convTransposeRules, shapeRules, sliceRules, createRules, indexRules, imageRules,
+		reduceRules, softmaxRules, normRules, poolRules, squeezeExciteRules, sortRules, visionRules,
+	} {
 		for key, rule := range family {
 			ops[key] = rule
 		}
@@ -54,8 +58,16 @@ func Core() *Tables {
 type Definition struct {
 	Inputs  []*te.Tensor
 	Outputs []*te.Tensor
-	Stages  []*te.Tensor // everything computed, in order
-	Anchor  *Anchor      // the heavy operator, nil when there is none
+	Stages  []*te.Tensor        // everything computed, in order
+	Anchor  *Anchor             // the heavy operator, nil when there is none
+	Consts  []Const             // tables that stages read
+	Kept    map[*te.Tensor]bool // stages that are computed once and not put into their readers
+}
+
+// Const is a stage whose elements are known.
+type Const struct {
+	Tensor *te.Tensor
+	Value  *tensor.Tensor
 }
 
 // Anchor is the operator whose loops decide the schedule.
@@ -152,6 +164,38 @@ func (s *Site) Tensor(i int) *te.Tensor {
 	return s.Compute(o.Shape, o.DType, func([]tir.Expr) tir.Expr { return o.Scalar }).Tensor
 }
 
+// Table adds a constant array, which becomes a parameter of the lowered function.
+func (s *Site) Table(value *tensor.Tensor) Operand {
+	t := te.Placeholder("table", value.DType, value.Shape...)
+	s.def.Consts = append(s.def.Consts, Const{t, value})
+	return operandOf(t)
+}
+
+// keep says that an operand is read several times and expensive, or must be the same each time: a stage of its own
+// computes it. Inputs, and rearrangements of them, are as good already.
+func (s *Site) keep(o Operand) Operand {
+	t := o.Tensor
+	for t != nil && t.IsCopy() {
+		t = s.def.stageOf(t.Source())
+	}
+	if t != nil && !t.IsInput() && !o.Tensor.IsOpaque() && o.Tensor.ReduceAxes() == 0 {
+		s.def.Kept[o.Tensor] = true
+	}
+	return o
+}
+
+// stageOf returns the stage that a buffer belongs to.
+func (d *Definition) stageOf(b *tir.Buffer) *te.Tensor {
+	for _, list := range [][]*te.Tensor{d.Stages, d.Inputs} {
+		for _, t := range list {
+			if t.Buffer == b {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
 // SetAnchor makes the operator the one whose loops decide the schedule; the first one stays.
 func (s *Site) SetAnchor(a *Anchor) {
 	if s.def.Anchor == nil {
@@ -186,7 +230,7 @@ func (s *Site) Unsupported(format string, args ...any) error {
 
 // Define writes fn as tensor expressions.
 func Define(fn *relay.Function, tables *Tables, t *target.Target) (*Definition, error) {
-	def := &Definition{}
+	def := &Definition{Kept: map[*te.Tensor]bool{}}
 	values := map[relay.Expr]Operand{}
 	for i, p := range fn.Params {
 		typ := relay.Tensor(p)
@@ -291,7 +335,13 @@ func Func(fn *relay.Function, name string, tables *Tables, t *target.Target, not
 	if err != nil {
 		return nil, err
 	}
-	f := te.Func(name, def.Inputs, def.Outputs, def.Stages...)
+	inputs := append([]*te.Tensor{}, def.Inputs...)
+	consts := map[*tir.Buffer]*tensor.Tensor{}
+	for _, c := range def.Consts {
+		inputs = append(inputs, c.Tensor)
+		consts[c.Tensor.Buffer] = c.Value
+	}
+	f := te.Func(name, inputs, def.Outputs, def.Stages...)
 	for _, rule := range tables.Schedules {
 		if !rule.Takes(def, t) {
 			continue
@@ -301,7 +351,7 @@ func Func(fn *relay.Function, name string, tables *Tables, t *target.Target, not
 		if s.Err() != nil {
 			return nil, diag.Internal("lower", name, "schedule rule %q does not fit", rule.Name).By(s.Err())
 		}
-		return &Result{Func: s.Func(), Trace: s.Trace(), Rule: rule.Name}, nil
+		return &Result{Func: s.Func(), Trace: s.Trace(), Rule: rule.Name, Consts: consts}, nil
 	}
 	return nil, diag.Unsupported("lower", name, "no schedule rule for target %s", t.Name)
 }

@@ -68,6 +68,15 @@ func (t *Tensor) IsCopy() bool {
 	return ok
 }
 
+// Source returns the stage's buffer that a copy reads, nil for other stages.
+func (t *Tensor) Source() *tir.Buffer {
+	l, ok := t.value.(*tir.Load)
+	if !ok {
+		return nil
+	}
+	return l.Buffer
+}
+
 // IsOpaque reports whether t is written by a statement.
 func (t *Tensor) IsOpaque() bool { return t.opaque != nil }
 

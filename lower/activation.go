@@ -1,0 +1,108 @@
+package lower
+
+import (
+	"math"
+
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+)
+
+// The activations. Where a formula would give NaN for an infinite operand although its limit exists, the operand is
+// bounded first; a NaN stays one everywhere.
+
+func elemRelu(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
+	if d.Kind() == tensor.Unsigned {
+		return x[0]
+	}
+	return maximum(x[0], num(d, 0))
+}
+
+func negativePart(x, below tir.Expr) tir.Expr { return tir.Sel(less(x, like(x, 0)), below, x) }
+
+func elemLeakyRelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
+	return negativePart(x[0], tir.Times(x[0], num(d, a.(*relay.AlphaAttrs).Alpha)))
+}
+
+// expm1 is e^x − 1 for x ≤ 0, with an absolute error of a unit in the last place of 1.
+func expm1(x tir.Expr) tir.Expr { return tir.Minus(fn(tir.Exp, x), like(x, 1)) }
+
+func elemElu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
+	return negativePart(x[0], tir.Times(expm1(x[0]), num(d, a.(*relay.AlphaAttrs).Alpha)))
+}
+
+func elemSelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
+	at := a.(*relay.SeluAttrs)
+	return tir.Sel(less(x[0], num(d, 0)), tir.Times(expm1(x[0]), num(d, at.Gamma*at.Alpha)), tir.Times(x[0], num(d, at.Gamma)))
+}
+
+func elemCelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
+	alpha := num(d, a.(*relay.AlphaAttrs).Alpha)
+	return negativePart(x[0], tir.Times(expm1(divide(x[0], alpha)), alpha))
+}
+
+func elemThresholdedRelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
+	return tir.Sel(tir.Bin(tir.LE, x[0], num(d, a.(*relay.AlphaAttrs).Alpha)), num(d, 0), x[0])
+}
+
+func elemHardSigmoid(a any, d tensor.DType, x []tir.Expr) tir.Expr {
+	at := a.(*relay.HardSigmoidAttrs)
+	y := tir.Plus(tir.Times(x[0], num(d, at.Alpha)), num(d, at.Beta))
+	return maximum(minimum(y, num(d, 1)), num(d, 0))
+}
+
+// elemHardSwish: below −3 the product is 0, so x may be raised to −3, where the inner sum is 0 without a lower bound.
+func elemHardSwish(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
+	m := maximum(x[0], num(d, -3))
+	return tir.Times(m, minimum(tir.Plus(tir.Times(m, num(d, 1.0/6)), num(d, 0.5)), num(d, 1)))
+}
+
+func elemSwish(a any, d tensor.DType, x []tir.Expr) tir.Expr {
+	beta := a.(*relay.SwishAttrs).Beta
+	largest := math.MaxFloat32
+	if d == tensor.Float64 {
+		largest = math.MaxFloat64
+	}
+	bounded := maximum(x[0], num(d, -largest))
+	if beta < 0 {
+		bounded = minimum(x[0], num(d, largest))
+	}
+	arg := x[0]
+	if beta != 1 {
+		arg = tir.Times(arg, num(d, beta))
+	}
+	return tir.Times(bounded, fn(tir.Sigmoid, arg))
+}
+
+func elemGelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
+	half, one := tir.Times(x[0], num(d, 0.5)), num(d, 1)
+	if a.(*relay.GeluAttrs).Approximate == "tanh" {
+		k := math.Sqrt(2 / math.Pi)
+		inner := tir.Times(x[0], tir.Plus(tir.Times(square(x[0]), num(d, k*0.044715)), num(d, k)))
+		return tir.Times(half, tir.Plus(fn(tir.Tanh, inner), one))
+	}
+	return tir.Times(half, tir.Plus(fn(tir.Erf, tir.Times(x[0], num(d, math.Sqrt2/2))), one))
+}
+
+// elemSoftplus: log(e^x + 1) = max(x, 0) + log(1 + e^−|x|), which cannot overflow.
+func elemSoftplus(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
+	e := fn(tir.Exp, tir.Times(fn(tir.Abs, x[0]), num(d, -1)))
+	return tir.Plus(maximum(x[0], num(d, 0)), fn(tir.Log, tir.Plus(e, num(d, 1))))
+}
+
+func elemSoftsign(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
+	return divide(x[0], tir.Plus(fn(tir.Abs, x[0]), num(d, 1)))
+}
+
+// elemMish: tanh(log(1 + e)) = n / (n + 2) with e = e^x and n = e·(e + 2); beyond 40 it is 1.
+func elemMish(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
+	e := fn(tir.Exp, minimum(x[0], num(d, 40)))
+	n := tir.Times(e, tir.Plus(e, num(d, 2)))
+	return tir.Times(x[0], divide(n, tir.Plus(n, num(d, 2))))
+}
+
+func elemShrink(a any, d tensor.DType, x []tir.Expr) tir.Expr {
+	at := a.(*relay.ShrinkAttrs)
+	above := tir.Sel(greater(x[0], num(d, at.Lambd)), tir.Minus(x[0], num(d, at.Bias)), num(d, 0))
+	return tir.Sel(less(x[0], num(d, -at.Lambd)), tir.Plus(x[0], num(d, at.Bias)), above)
+}
