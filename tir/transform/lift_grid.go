@@ -46,7 +46,7 @@ func LiftGrid(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 		c.Grid, c.Body = loops[0].Var, body
 		return &c, nil
 	}
-	c.Grid = tir.NewVar("grid")
+	c.Grid = tir.NewVar("g")
 	step := int64(1)
 	for i := len(loops) - 1; i >= 0; i-- {
 		n, _ := tir.AsInt(loops[i].Extent)
