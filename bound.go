@@ -1,0 +1,175 @@
+package texel
+
+import (
+	"math"
+	"strings"
+
+	"github.com/texel-ml/texel/internal/numtest"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/tensor"
+)
+
+// deviation bounds how far a device's result of one function may lie from the exact one. For each node it keeps the
+// largest magnitude of the exact value and a bound of the device's absolute error, both over the whole tensor:
+//
+//	error(out) = Relative(d, K, 0)·magnitude + Σ_i slope_i · error(operand_i)
+//
+// where K is the length of the sum, magnitude the largest size that the sum passes through, and slope_i how much the
+// operator can amplify an error of operand i. Operands of the function are the device's own, so their error is 0.
+type deviation struct {
+	size map[relay.Expr]float64
+	err  map[relay.Expr]float64
+	low  map[relay.Expr]float64 // the smallest magnitude
+	gain map[relay.Expr]float64 // of weights: the largest sum of magnitudes for one output
+}
+
+func newDeviation() *deviation {
+	return &deviation{map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]float64{}}
+}
+
+// see takes the exact value of a node, operands first.
+func (b *deviation) see(e relay.Expr, v relay.Value) {
+	switch e := e.(type) {
+	case *relay.Call:
+		b.call(e, v)
+	case *relay.Tuple:
+		for _, f := range e.Fields {
+			b.size[e] = math.Max(b.size[e], b.size[f])
+			b.err[e] = math.Max(b.err[e], b.err[f])
+		}
+	case *relay.TupleGet:
+		b.size[e], b.err[e] = extremeOf(v).high, b.err[e.Tuple]
+	default:
+		x := extremeOf(v)
+		b.size[e], b.low[e] = x.high, x.low
+	}
+}
+
+// extreme is the largest and the smallest magnitude of finite elements.
+type extreme struct{ high, low float64 }
+
+func extremeOf(v relay.Value) extreme {
+	x := extreme{0, math.Inf(1)}
+	switch v := v.(type) {
+	case *tensor.Wide:
+		for _, f := range v.F {
+			if a := math.Abs(f); !math.IsNaN(a) && !math.IsInf(a, 0) {
+				x.high, x.low = math.Max(x.high, a), math.Min(x.low, a)
+			}
+		}
+		for _, i := range v.I {
+			a := math.Abs(float64(i))
+			x.high, x.low = math.Max(x.high, a), math.Min(x.low, a)
+		}
+	case relay.Values:
+		for _, f := range v {
+			y := extremeOf(f)
+			x.high, x.low = math.Max(x.high, y.high), math.Min(x.low, y.low)
+		}
+	}
+	return x
+}
+
+func (b *deviation) call(c *relay.Call, v relay.Value) {
+	x := extremeOf(v)
+	b.size[c], b.low[c] = x.high, x.low
+	if c.Op == nil || len(c.Args) == 0 {
+		return
+	}
+	d := tensor.Float32
+	if t := relay.Tensor(c); t != nil && t.DType == tensor.Float64 {
+		d = tensor.Float64
+	}
+	k := reduction(c)
+	magnitude := x.high
+	for _, a := range c.Args {
+		if c.Op.Class != relay.OutFusable {
+			magnitude = math.Max(magnitude, math.Min(b.size[a], math.MaxFloat32))
+		}
+	}
+	slopes := b.slopes(c, k, x)
+	if c.Op.Class == relay.OutFusable && len(c.Args) > 1 {
+		magnitude = math.Max(magnitude, slopes[0]*b.size[c.Args[0]])
+	}
+	sum := 0.0
+	if c.Op.Class != relay.Injective {
+		sum = numtest.Relative(d, k, 0) * magnitude
+	}
+	for i, a := range c.Args {
+		if e := b.err[a]; e > 0 {
+			sum += slopes[i] * e
+		}
+	}
+	b.err[c] = sum
+}
+
+// slopes returns how much an error of each operand grows.
+func (b *deviation) slopes(c *relay.Call, k int, out extreme) []float64 {
+	s := make([]float64, len(c.Args))
+	for i := range s {
+		s[i] = 1
+	}
+	arg := func(i int) float64 { return b.size[c.Args[i]] }
+	name := c.Op.Name[strings.LastIndexByte(c.Op.Name, '.')+1:]
+	switch {
+	case c.Op.Class == relay.OutFusable && len(c.Args) > 1:
+		root := math.Sqrt(float64(k)) // errors of K operands go either way
+		s[0], s[1] = root*b.size[c.Args[1]], root*arg(0)
+		if g, ok := b.gain[c.Args[1]]; ok {
+			s[0] = g
+		}
+	case name == "multiply":
+		s[0], s[1] = arg(1), arg(0)
+	case name == "divide":
+		low := b.low[c.Args[1]] - b.err[c.Args[1]]
+		s[0], s[1] = 1/low, out.high/low
+	case name == "exp":
+		s[0] = out.high
+	case name == "softmax", name == "log_softmax":
+		s[0] = 2
+	case name == "log":
+		s[0] = 1 / b.low[c.Args[0]]
+	case name == "sqrt":
+		s[0] = 0.5 / out.low
+	case name == "rsqrt":
+		s[0] = 0.5 * out.high * out.high * out.high
+	case name == "power":
+		s[0] = out.high * arg(1) / b.low[c.Args[0]]
+		s[1] = out.high * math.Abs(math.Log(arg(0)))
+	case name == "sum":
+		s[0] = math.Sqrt(float64(k))
+	case name == "layer_norm", name == "instance_norm", name == "batch_norm", name == "group_norm":
+		s[0] = 1e3
+	case name == "hard_swish", name == "gelu", name == "swish", name == "mish":
+		s[0] = 1.5
+	}
+	for i, v := range s {
+		if math.IsNaN(v) {
+			s[i] = math.Inf(1)
+		}
+	}
+	return s
+}
+
+// gainOf returns the largest sum of magnitudes of the weights of one output. Outputs are along the first or the last
+// axis; it takes the larger of both readings.
+func gainOf(w *tensor.Wide) float64 {
+	if len(w.F) == 0 || len(w.Shape) == 0 {
+		return 0
+	}
+	first, last := w.Shape[0], w.Shape[len(w.Shape)-1]
+	rows, columns := make([]float64, first), make([]float64, last)
+	per := len(w.F) / first
+	for i, v := range w.F {
+		a := math.Abs(v)
+		rows[i/per] += a
+		columns[i%last] += a
+	}
+	g := 0.0
+	for _, list := range [][]float64{rows, columns} {
+		for _, v := range list {
+			g = math.Max(g, v)
+		}
+	}
+	return g
+}

@@ -1,0 +1,379 @@
+package texel
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/texel-ml/texel/artifact"
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/internal/numtest"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/relay/eval"
+	"github.com/texel-ml/texel/tensor"
+)
+
+// CheckOptions of Check. The zero value checks on one thread for each core, with inputs of seed 0.
+type CheckOptions struct {
+	Threads int    // as in LoadOptions
+	Seed    uint64 // of the inputs that are not given
+	// Inputs by name; the others are drawn: floats from a normal distribution, integers are 0.
+	Inputs map[string]*tensor.Tensor
+	// Progress is called before each layer with its number and how many there are.
+	Progress func(done, total int)
+}
+
+// Report is what Check found.
+type Report struct {
+	Layers  []LayerReport  `json:"layers"`
+	Outputs []OutputReport `json:"outputs"`
+}
+
+// LayerReport compares one call of a fused function with its float64 reference on the device's own operands.
+type LayerReport struct {
+	Name      string   `json:"name"`
+	Nodes     []string `json:"nodes,omitempty"`
+	Reduction int      `json:"reduction"` // the longest sum
+	Bound     float64  `json:"bound"`     // allowed absolute error
+	Measured  float64  `json:"measured"`  // largest absolute error
+	Largest   float64  `json:"largest"`   // largest magnitude of the result
+	Wrong     int      `json:"wrong"`     // elements outside the bound
+	At        []int    `json:"at,omitempty"`
+}
+
+// OutputReport compares an output of the model with the float64 reference of the whole graph.
+type OutputReport struct {
+	Name     string  `json:"name"`
+	Bound    float64 `json:"bound"`
+	Measured float64 `json:"measured"`
+	Largest  float64 `json:"largest"`
+	Wrong    int     `json:"wrong"` // for integers: elements that differ, which is not judged: they may follow from near ties
+	Judged   bool    `json:"judged"`
+}
+
+// Err returns a numeric error that names the first layer or output outside its bound, or nil.
+func (r *Report) Err() error {
+	for _, l := range r.Layers {
+		if l.Wrong > 0 {
+			return diag.Numeric("check", l.Name, "%d elements are outside the bound, the worst at %v: off by %.3g, allowed %.3g", l.Wrong, l.At, l.Measured, l.Bound)
+		}
+	}
+	for _, o := range r.Outputs {
+		if o.Judged && o.Wrong > 0 {
+			return diag.Numeric("check", o.Name, "%d elements of the output are outside the bound: off by %.3g, allowed %.3g", o.Wrong, o.Measured, o.Bound)
+		}
+	}
+	return nil
+}
+
+// Check runs the first variant of c on this machine, compares every layer with the float64 evaluator, each layer fed
+// the device's own previous results, and every output with the evaluation of the whole graph. An error is one of
+// running; differences are in the report.
+func (c *Compiled) Check(ctx context.Context, o CheckOptions) (*Report, error) {
+	dir, err := os.MkdirTemp("", "texel-check-")
+	if err != nil {
+		return nil, diag.Internal("check", "", "no temporary folder").By(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "model.texel")
+	if err := c.WriteFile(path); err != nil {
+		return nil, err
+	}
+	m, err := Load(path, LoadOptions{Threads: o.Threads, Target: c.variants[0].target.String()})
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	k := &checker{c: c.variants[0], m: m, o: o, values: map[string]*tensor.Tensor{}, report: &Report{}}
+	if err := k.inputs(); err != nil {
+		return nil, err
+	}
+	if err := k.layers(ctx); err != nil {
+		return nil, err
+	}
+	return k.report, k.outputs(ctx, c.source)
+}
+
+// checker is one call of Check.
+type checker struct {
+	c      *variant
+	m      *Model
+	o      CheckOptions
+	feeds  map[string]*tensor.Tensor
+	values map[string]*tensor.Tensor // by tensor of the plan
+	report *Report
+	actual map[string]*tensor.Tensor // outputs of a plain run
+}
+
+// inputs draws what is not given.
+func (k *checker) inputs() error {
+	rng := rand.New(rand.NewPCG(k.o.Seed, 1))
+	k.feeds = map[string]*tensor.Tensor{}
+	for _, in := range k.m.Inputs() {
+		t := k.o.Inputs[in.Name]
+		if t == nil {
+			t = k.m.defaults[in.Name]
+		}
+		if t == nil {
+			w := tensor.NewWide(in.DType, in.Shape)
+			for i := range w.F {
+				w.F[i] = rng.NormFloat64()
+			}
+			t = w.Narrow()
+		}
+		k.feeds[in.Name], k.values[in.Tensor] = t, t
+	}
+	for _, w := range k.c.plan.Weights {
+		for i := range k.c.plan.Tensors {
+			if t := &k.c.plan.Tensors[i]; t.Name == w.Tensor {
+				k.values[t.Name] = &tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: k.c.data[w.Digest]}
+			}
+		}
+	}
+	return nil
+}
+
+// layers runs launch by launch, keeps each result, and evaluates each layer once its last launch has run.
+func (k *checker) layers(ctx context.Context) error {
+	var err error
+	if k.actual, err = k.m.Run(ctx, k.feeds); err != nil {
+		return err
+	}
+	s, err := k.m.Session()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for i, in := range k.m.Inputs() {
+		if err := s.BindInput(i, k.feeds[in.Name].Data); err != nil {
+			return err
+		}
+	}
+	plan := k.m.Plan()
+	place := map[string]int{}
+	for i, t := range plan.Tensors {
+		place[t.Name] = i
+	}
+	steps, err := plan.Steps()
+	if err != nil {
+		return err
+	}
+	next := 0
+	return s.RunSteps(ctx, func(pos int) error {
+		for _, name := range steps[pos].Launch.Writes {
+			data, err := s.Tensor(place[name])
+			if err != nil {
+				return err
+			}
+			t := plan.Tensors[place[name]]
+			k.values[name] = &tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: append([]byte(nil), data[:t.DType.Bytes(t.Shape.Elems())]...)}
+		}
+		for next < len(k.c.layers) && k.c.layers[next].last <= pos {
+			if k.o.Progress != nil {
+				k.o.Progress(next, len(k.c.layers))
+			}
+			if err := k.layer(ctx, k.c.layers[next], plan); err != nil {
+				return err
+			}
+			next++
+		}
+		return nil
+	})
+}
+
+// value returns a tensor of the plan as the device computed it; a view is taken from what it views.
+func (k *checker) value(name string, plan *artifact.Plan) (*tensor.Tensor, error) {
+	if t := k.values[name]; t != nil {
+		return t, nil
+	}
+	for _, t := range plan.Tensors {
+		if t.Name != name || t.AliasOf == "" {
+			continue
+		}
+		base, err := k.value(t.AliasOf, plan)
+		if err != nil {
+			return nil, err
+		}
+		return &tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: base.Data[t.AliasOffset : t.AliasOffset+int64(t.DType.Bytes(t.Shape.Elems()))]}, nil
+	}
+	return nil, diag.Internal("check", name, "the tensor was not computed")
+}
+
+func (k *checker) layer(ctx context.Context, l layer, plan *artifact.Plan) error {
+	fn := l.site.fn
+	flat := make([]*tensor.Wide, len(l.args))
+	for i, a := range l.args {
+		t, err := k.value(a, plan)
+		if err != nil {
+			return err
+		}
+		flat[i] = tensor.Widen(t)
+	}
+	b := newDeviation()
+	var operands []relay.Value
+	for _, p := range fn.Params {
+		var v relay.Value
+		v, flat = pack(p.Type(), flat)
+		operands = append(operands, v)
+		b.see(p, v)
+		if w, ok := v.(*tensor.Wide); ok {
+			b.gain[p] = gainOf(w)
+		}
+	}
+	result, err := eval.Options{Observe: func(e relay.Expr, v relay.Value) error { b.see(e, v); return nil }}.Run(ctx, fn, operands)
+	if err != nil {
+		return err
+	}
+	r := LayerReport{Name: l.name, Nodes: nodesOf(fn), Reduction: l.site.unit.work.reduction}
+	for i, want := range unpack(result) {
+		got, err := k.value(l.results[i], plan)
+		if err != nil {
+			return err
+		}
+		bound := b.err[fn.Body]
+		if u := numtest.Unit(want.DType); u > 0 {
+			bound += 2 * u * extremeOf(want).high // stored once more
+		}
+		compareWide(&r, tensor.Widen(got), want, bound, l.site.unit.work.steps > 1)
+	}
+	k.report.Layers = append(k.report.Layers, r)
+	return nil
+}
+
+// pack takes a value of type t off the front of flat.
+func pack(t relay.Type, flat []*tensor.Wide) (relay.Value, []*tensor.Wide) {
+	tuple, ok := t.(*relay.TupleType)
+	if !ok {
+		return flat[0], flat[1:]
+	}
+	var all relay.Values
+	for _, f := range tuple.Fields {
+		var v relay.Value
+		v, flat = pack(f, flat)
+		all = append(all, v)
+	}
+	return all, flat
+}
+
+// unpack returns the tensors of a value in order.
+func unpack(v relay.Value) []*tensor.Wide {
+	if w, ok := v.(*tensor.Wide); ok {
+		return []*tensor.Wide{w}
+	}
+	var all []*tensor.Wide
+	for _, f := range v.(relay.Values) {
+		all = append(all, unpack(f)...)
+	}
+	return all
+}
+
+// compareWide adds the differences of one tensor to r. Integers are exact, but where they follow from floats computed
+// in the same function they may be off by one.
+func compareWide(r *LayerReport, got, want *tensor.Wide, bound float64, fused bool) {
+	worst := -1.0
+	note := func(i int, d, allowed float64) {
+		if d > r.Measured {
+			r.Measured = d
+		}
+		if d > allowed {
+			r.Wrong++
+			if d > worst {
+				worst, r.At = d, position(want.Shape, i)
+			}
+		}
+	}
+	if want.F == nil {
+		allowed := 0.0
+		if fused && want.DType != tensor.Bool {
+			allowed = 1
+		}
+		for i, v := range want.I {
+			note(i, math.Abs(float64(got.I[i]-v)), allowed)
+		}
+		r.Bound = math.Max(r.Bound, allowed)
+		return
+	}
+	r.Bound, r.Largest = math.Max(r.Bound, bound), math.Max(r.Largest, extremeOf(want).high)
+	for i, v := range want.F {
+		if x := got.F[i]; math.IsNaN(v) || math.IsInf(v, 0) || math.IsNaN(x) || math.IsInf(x, 0) {
+			v = tensor.Round(want.DType, v) // too large for the type
+			if x != v && !(math.IsNaN(x) && math.IsNaN(v)) {
+				note(i, math.Inf(1), bound)
+			}
+		} else {
+			note(i, math.Abs(x-v), bound)
+		}
+	}
+}
+
+func position(shape tensor.Shape, i int) []int {
+	at := make([]int, len(shape))
+	for a := len(shape) - 1; a >= 0; a-- {
+		at[a] = i % shape[a]
+		i /= shape[a]
+	}
+	return at
+}
+
+// outputs compares the plain run with the evaluation of the imported graph. The allowed error adds those of the layers
+// as independent ones do: 16·u·√(Σ K + s) of the largest magnitude.
+func (k *checker) outputs(ctx context.Context, m *relay.Module) error {
+	var operands []*tensor.Tensor
+	for _, p := range m.Main().Params {
+		t := k.feeds[p.Name]
+		if t == nil {
+			return diag.Internal("check", p.Name, "the compiled model lost an input")
+		}
+		operands = append(operands, t)
+	}
+	want, err := eval.Tensors(ctx, m.Main(), operands)
+	if err != nil {
+		return err
+	}
+	sum := 0
+	for _, l := range k.c.layers {
+		sum += l.site.unit.work.reduction + l.site.unit.work.steps
+	}
+	for i, name := range m.Outputs {
+		got := k.actual[name]
+		if got == nil {
+			continue // the count of a bounded output
+		}
+		o := OutputReport{Name: name, Judged: want[i].DType.IsFloat()}
+		if !got.Shape.Equal(want[i].Shape) { // cut to its extent
+			want[i] = &tensor.Tensor{DType: want[i].DType, Shape: got.Shape, Data: want[i].Data[:min(len(want[i].Data), len(got.Data))]}
+			if err := want[i].Check(); err != nil {
+				return diag.Numeric("check", name, "shape %v", got.Shape).By(err)
+			}
+		}
+		w, g := tensor.Widen(want[i]), tensor.Widen(got)
+		o.Largest = extremeOf(w).high
+		o.Bound = 16 * numtest.Unit(want[i].DType) * math.Sqrt(float64(sum+1)) * o.Largest
+		var r LayerReport
+		compareWide(&r, g, w, o.Bound, false)
+		o.Measured, o.Wrong = r.Measured, r.Wrong
+		k.report.Outputs = append(k.report.Outputs, o)
+	}
+	return nil
+}
+
+// String prints one line a layer and an output.
+func (r *Report) String() string {
+	text := ""
+	mark := func(bad bool) string {
+		if bad {
+			return "WRONG"
+		}
+		return "ok"
+	}
+	for _, l := range r.Layers {
+		text += fmt.Sprintf("%-5s %-48s K %-6d measured %-10.3g bound %-10.3g largest %.3g\n", mark(l.Wrong > 0), l.Name, l.Reduction, l.Measured, l.Bound, l.Largest)
+	}
+	for _, o := range r.Outputs {
+		text += fmt.Sprintf("%-5s output %-41s measured %-10.3g bound %-10.3g largest %.3g\n", mark(o.Judged && o.Wrong > 0), o.Name, o.Measured, o.Bound, o.Largest)
+	}
+	return text
+}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/texel-ml/texel"
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/internal/npy"
+	"github.com/texel-ml/texel/internal/numtest"
+	"github.com/texel-ml/texel/relay/importer/onnx"
+	"github.com/texel-ml/texel/tensor"
+)
+
+// runCase runs one case in this process.
+func (a *app) runCase(ctx context.Context, q *request) *caseResult {
+	c := &caseRun{request: q, result: &caseResult{Status: "pass"}}
+	err := c.run(ctx)
+	c.judge(err)
+	return c.result
+}
+
+// caseRun is one case on its way.
+type caseRun struct {
+	*request
+	result *caseResult
+	sig    *onnx.Signature
+	wrong  bool // the error is a difference, not a refusal
+}
+
+// judge turns the outcome into a status.
+func (c *caseRun) judge(err error) {
+	r := c.result
+	refused := errors.Is(err, diag.ErrInvalid) && !c.wrong
+	switch {
+	case err == nil && c.Case.Expect == "error":
+		r.Status, r.Why = "fail", "gave a result, wanted an error"
+	case err == nil && r.Launches == 0 && c.hasInput():
+		r.Status, r.Why = "fail", "no launch: nothing ran on the device"
+	case err == nil:
+	case refused && c.Case.Expect != "output":
+	case errors.Is(err, diag.ErrUnsupported) && !errors.Is(err, diag.ErrInternal):
+		r.Status, r.Why = "unsupported", err.Error()
+	default:
+		r.Status, r.Why = "fail", err.Error()
+		var typed *diag.Error
+		if !errors.As(err, &typed) {
+			r.Why = "an error without a kind: " + r.Why
+		}
+	}
+}
+
+func (c *caseRun) hasInput() bool {
+	return c.sig != nil && slices.ContainsFunc(c.sig.Inputs, func(in onnx.Input) bool { return !in.Default })
+}
+
+func (c *caseRun) run(ctx context.Context) error {
+	if c.Case.Problem != "" {
+		return diag.Invalid("conformance", c.Case.Name, "%s", c.Case.Problem)
+	}
+	if filepath.Ext(c.Case.Model) == ".onnx" {
+		var err error
+		if c.sig, err = onnx.ReadSignature(c.Case.Model); err != nil {
+			return err
+		}
+	}
+	for _, set := range c.Case.Sets {
+		if err := c.runSet(ctx, set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inputName returns the name of input i.
+func (c *caseRun) inputName(i int) (string, error) {
+	if i < len(c.Case.Inputs) && c.Case.Inputs[i] != "" {
+		return c.Case.Inputs[i], nil
+	}
+	if c.sig != nil && i < len(c.sig.Inputs) {
+		return c.sig.Inputs[i].Name, nil
+	}
+	return "", diag.Unsupported("conformance", c.Case.Name, "the name of input %d is not known", i)
+}
+
+func readArray(path string) (*tensor.Tensor, error) {
+	if filepath.Ext(path) == ".npy" {
+		return npy.ReadFile(path)
+	}
+	return onnx.ReadTensor(path)
+}
+
+func (c *caseRun) runSet(ctx context.Context, set dataSet) error {
+	given := map[string]*tensor.Tensor{}
+	values := map[string]*tensor.Tensor{}
+	for i, path := range set.Inputs {
+		name, err := c.inputName(i)
+		if err != nil {
+			return err
+		}
+		t, err := readArray(path)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(c.Case.ValueInputs, i) {
+			values[name] = t
+		} else {
+			given[name] = t
+		}
+	}
+	results, err := c.compileAndRun(ctx, given, values)
+	if errors.Is(err, diag.ErrUnsupported) && !errors.Is(err, diag.ErrInternal) && c.Case.ValueInputs == nil {
+		// perhaps a value is wanted at compile time: shapes, axes and counts are short lists of integers
+		short := maps.Clone(values)
+		rest := maps.Clone(given)
+		for name, t := range given {
+			if t.DType.IsInt() && len(t.Shape) <= 1 && t.Elems() <= 64 {
+				short[name] = t
+				delete(rest, name)
+			}
+		}
+		if len(short) > len(values) {
+			if again, err2 := c.compileAndRun(ctx, rest, short); err2 == nil || !errors.Is(err2, diag.ErrUnsupported) {
+				results, err, values = again, err2, short
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for name := range values {
+		c.result.Bound = append(c.result.Bound, name)
+	}
+	slices.Sort(c.result.Bound)
+	c.result.Bound = slices.Compact(c.result.Bound)
+	return c.compare(set, results)
+}
+
+// compileAndRun returns the outputs in the model's order.
+func (c *caseRun) compileAndRun(ctx context.Context, given, values map[string]*tensor.Tensor) ([]*tensor.Tensor, error) {
+	level, err := texel.ParseOptLevel(c.OptLevel)
+	if err != nil {
+		return nil, err
+	}
+	opts := texel.Options{OptLevel: level, Values: values, InputShapes: map[string][]int{}, Workers: 1}
+	steps := 1
+	for name, t := range given {
+		shape, n := c.stepShape(name, t)
+		opts.InputShapes[name], steps = shape, max(steps, n)
+	}
+	compiled, err := texel.Compile(ctx, c.Case.Model, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer compiled.Close()
+	dir, err := os.MkdirTemp("", "texel-case-")
+	if err != nil {
+		return nil, diag.Internal("conformance", c.Case.Name, "no temporary folder").By(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "case.texel")
+	if err := compiled.WriteFile(path); err != nil {
+		return nil, err
+	}
+	m, err := texel.Load(path, texel.LoadOptions{Threads: c.Threads})
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	all, err := m.Plan().Steps()
+	if err != nil {
+		return nil, err
+	}
+	c.result.Launches = len(all)
+	return runSteps(ctx, m, given, steps)
+}
+
+// stepShape returns the shape of one step of an input and how many steps it holds: an input whose axis 0 holds more
+// than the model takes is fed piece by piece.
+func (c *caseRun) stepShape(name string, t *tensor.Tensor) (tensor.Shape, int) {
+	if c.sig == nil || len(t.Shape) == 0 {
+		return t.Shape, 1
+	}
+	for _, in := range c.sig.Inputs {
+		if in.Name != name || len(in.Shape) != len(t.Shape) || in.Shape[0] <= 0 || t.Shape[0] <= in.Shape[0] || t.Shape[0]%in.Shape[0] != 0 {
+			continue
+		}
+		one := t.Shape.Clone()
+		one[0] = in.Shape[0]
+		return one, t.Shape[0] / in.Shape[0]
+	}
+	return t.Shape, 1
+}
+
+// runSteps runs a model once for each step; the outputs of the steps follow each other along axis 0.
+func runSteps(ctx context.Context, m *texel.Model, given map[string]*tensor.Tensor, steps int) ([]*tensor.Tensor, error) {
+	shapes := map[string]tensor.Shape{}
+	for _, in := range m.Inputs() {
+		shapes[in.Name] = in.Shape
+	}
+	all := make([]*tensor.Tensor, len(m.Outputs()))
+	for s := range steps {
+		feed := map[string]*tensor.Tensor{}
+		for name, t := range given {
+			feed[name] = t
+			if shape := shapes[name]; steps > 1 && shape != nil && !shape.Equal(t.Shape) {
+				size := t.DType.Bytes(shape.Elems())
+				feed[name] = &tensor.Tensor{DType: t.DType, Shape: shape, Data: t.Data[s*size : (s+1)*size]}
+			}
+		}
+		results, err := m.Run(ctx, feed)
+		if err != nil {
+			return nil, err
+		}
+		for i, o := range m.Outputs() {
+			r := results[o.Name]
+			if all[i] == nil {
+				all[i] = r
+				continue
+			}
+			all[i].Data = append(all[i].Data, r.Data...)
+			all[i].Shape[0] += r.Shape[0]
+		}
+	}
+	return all, nil
+}
+
+// compare holds the outputs against the files.
+func (c *caseRun) compare(set dataSet, results []*tensor.Tensor) error {
+	differs := func(format string, args ...any) error {
+		c.wrong = true
+		return diag.Numeric("conformance", c.Case.Name, format, args...)
+	}
+	if len(set.Outputs) == 0 {
+		return differs("no output to compare with")
+	}
+	numbers := slices.Sorted(maps.Keys(set.Outputs))
+	for _, i := range numbers {
+		want, err := readArray(set.Outputs[i])
+		if err != nil {
+			return err
+		}
+		if i >= len(results) {
+			return differs("output %d is missing, there are %d", i, len(results))
+		}
+		strict, lax := c.tolerances(want.DType)
+		err = numtest.Compare(results[i], want, strict)
+		if err != nil && lax != strict {
+			if lerr := numtest.Compare(results[i], want, lax); lerr == nil {
+				c.result.ByTolerance, err = true, nil
+			}
+		}
+		if err != nil {
+			return differs("output %d: %v", i, err)
+		}
+	}
+	return nil
+}
+
+// tolerances returns the one that the case asks for, and the one that holds in the end. A case's own is final; that
+// of a corpus is for all its cases, and where a sum cancels the documented tolerance takes its place.
+func (c *caseRun) tolerances(d tensor.DType) (strict, lax numtest.Tolerance) {
+	documented := numtest.Documented(d)
+	documented.SignedZero = c.Case.SignedZero
+	if c.Case.Rtol == nil && c.Case.Atol == nil {
+		return documented, documented
+	}
+	strict = numtest.Tolerance{SignedZero: c.Case.SignedZero}
+	if c.Case.Rtol != nil {
+		strict.Rel = *c.Case.Rtol
+	}
+	if c.Case.Atol != nil {
+		strict.Abs = *c.Case.Atol
+	}
+	if c.Case.Exact || d.Bits() < 16 {
+		return strict, strict
+	}
+	lax = strict
+	lax.Rel, lax.Max = max(lax.Rel, documented.Rel), documented.Max
+	return strict, lax
+}

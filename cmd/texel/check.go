@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/texel-ml/texel"
+	"github.com/texel-ml/texel/diag"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	m, d := &modelFlags{}, &deviceFlags{}
+	seed, certify, asJSON, records := uint64(0), false, false, ""
+	var inputs []string
+	c := &cobra.Command{Use: "check MODEL", Short: "compares every layer on the device with the float64 evaluator", Args: args("a model"), RunE: func(c *cobra.Command, args []string) error {
+		if records != "" {
+			return diag.Unsupported("check", "--records", "this flag is not in this version")
+		}
+		arrays, pictures, err := readInputs(inputs)
+		if err != nil {
+			return err
+		}
+		if len(pictures) > 0 {
+			return usage("texel check --input wants .npy or .npz files")
+		}
+		if isArtifact(args[0]) {
+			return diag.Unsupported("check", args[0], "an artifact's graph is Relay text, which this version does not read; give the model")
+		}
+		if err := d.check(); err != nil {
+			return err
+		}
+		opts, err := m.options(arrays)
+		if err != nil {
+			return err
+		}
+		report, err := a.checkModel(c.Context(), args[0], opts, texel.CheckOptions{Threads: d.threads, Seed: seed, Inputs: arrays})
+		if err != nil {
+			return err
+		}
+		if err := a.printReport(report, asJSON); err != nil {
+			return err
+		}
+		if certify {
+			path := strings.TrimSuffix(args[0], ".onnx") + ".cert.json"
+			if err := writeFile(path, func(w io.Writer) error {
+				e := json.NewEncoder(w)
+				e.SetIndent("", " ")
+				return e.Encode(report)
+			}); err != nil {
+				return err
+			}
+		}
+		return report.Err()
+	}}
+	m.add(c)
+	d.add(c)
+	c.Flags().StringArrayVar(&inputs, "input", nil, "name=x.npy or IN.npz; the others are drawn")
+	c.Flags().Uint64Var(&seed, "seed", 0, "of the inputs that are drawn")
+	c.Flags().BoolVar(&certify, "certify", false, "write what was measured to MODEL.cert.json")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	c.Flags().StringVar(&records, "records", "", "not in this version")
+	return c
+}
+
+func (a *app) checkModel(ctx context.Context, path string, opts texel.Options, o texel.CheckOptions) (*texel.Report, error) {
+	bar := a.progressBar()
+	defer bar.stop()
+	opts.Progress = bar.report
+	o.Progress = func(done, total int) { bar.report(texel.Progress{Step: "check", Done: done, Total: total}) }
+	c, err := texel.Compile(ctx, path, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Check(ctx, o)
+}
+
+func (a *app) printReport(r *texel.Report, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(a.out)
+		e.SetIndent("", " ")
+		return e.Encode(r)
+	}
+	wrong, tightest := 0, 0.0
+	for _, l := range r.Layers {
+		if l.Wrong > 0 {
+			wrong++
+		}
+		if l.Bound > 0 {
+			tightest = max(tightest, l.Measured/l.Bound)
+		}
+	}
+	_, err := fmt.Fprintf(a.out, "%v%d layers, %d outside their bound; the nearest is at %.0f %% of it\n", r, len(r.Layers), wrong, 100*tightest)
+	return err
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/texel-ml/texel"
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/relay"
+)
+
+type compileFlags struct {
+	model     modelFlags
+	output    string
+	layout    string
+	textures  string
+	dump      string
+	startAt   string
+	stopAfter string
+	emit      string
+	records   string
+	fastRun   bool
+	variants  int
+	traces    []string
+	pre       string
+	values    []string
+}
+
+func (a *app) compileCommand() *cobra.Command {
+	f := &compileFlags{}
+	c := &cobra.Command{
+		Use:   "compile MODEL -o ART",
+		Short: "compiles a model into one file",
+		Args:  args("a model"),
+		RunE:  func(c *cobra.Command, args []string) error { return a.compile(c.Context(), args[0], f) },
+	}
+	f.model.add(c)
+	c.Flags().StringVar(&f.model.target, "target", "", "T[,T…], best first (default: this host)")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "the artifact to write")
+	c.Flags().BoolVar(&f.model.keepIR, "keep-ir", false, "keep the loop functions in the artifact")
+	c.Flags().StringVar(&f.dump, "dump", "", "folder for the program after each pass")
+	c.Flags().StringVar(&f.stopAfter, "stop-after", "", "stop behind this graph pass; infer-type is the first")
+	c.Flags().StringVar(&f.emit, "emit", "", "relay,tir,llvm,asm=DIR: write these forms")
+	c.Flags().StringArrayVar(&f.values, "input", nil, "name=x.npy or IN.npz: values that must be known to compile (shapes, axes)")
+	c.Flags().StringVar(&f.layout, "layout", "auto", "auto")
+	c.Flags().StringVar(&f.textures, "texture-policy", "none", "none")
+	c.Flags().StringVar(&f.startAt, "start-at", "", "not in this version")
+	c.Flags().StringVar(&f.records, "records", "", "not in this version")
+	c.Flags().BoolVar(&f.fastRun, "fast-run", false, "not in this version")
+	c.Flags().IntVar(&f.variants, "variants", 1, "1")
+	c.Flags().StringArrayVar(&f.traces, "trace", nil, "not in this version")
+	c.Flags().StringVar(&f.pre, "preprocess", "", "not in this version")
+	return c
+}
+
+// refuse returns an error for what the contract has and this version has not.
+func (f *compileFlags) refuse() error {
+	for _, x := range []struct {
+		flag string
+		used bool
+	}{{"layout", f.layout != "auto"}, {"texture-policy", f.textures != "none"}, {"start-at", f.startAt != ""}, {"records", f.records != ""},
+		{"fast-run", f.fastRun}, {"variants", f.variants != 1}, {"trace", len(f.traces) > 0}, {"preprocess", f.pre != ""}} {
+		if x.used {
+			return diag.Unsupported("compile", "--"+x.flag, "this flag is not in this version")
+		}
+	}
+	return nil
+}
+
+func (a *app) compile(ctx context.Context, path string, f *compileFlags) error {
+	if f.output == "" && f.stopAfter == "" && f.emit == "" {
+		return usage("texel compile wants -o ART")
+	}
+	if err := f.refuse(); err != nil {
+		return err
+	}
+	opts, err := f.model.options(nil)
+	if err != nil {
+		return err
+	}
+	values, pictures, err := readInputs(f.values)
+	if err != nil {
+		return err
+	}
+	if len(pictures) > 0 || values[""] != nil {
+		return usage("texel compile --input wants name=x.npy or IN.npz")
+	}
+	opts.Values, opts.StopAfter = values, f.stopAfter
+	if opts.Dump, err = dumper(f.dump, f.emit); err != nil {
+		return err
+	}
+	opts.Emit = f.emitted()
+	bar := a.progressBar()
+	opts.Progress = bar.report
+	start := time.Now()
+	c, err := texel.Compile(ctx, path, opts)
+	bar.stop()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if f.stopAfter != "" {
+		fmt.Fprint(a.out, relay.Print(c.Optimised()))
+		return nil
+	}
+	if f.output == "" {
+		return nil
+	}
+	if err := c.WriteFile(f.output); err != nil {
+		return err
+	}
+	info, err := os.Stat(f.output)
+	if err != nil {
+		return diag.Invalid("compile", f.output, "cannot be read back").By(err)
+	}
+	p := c.Plan()
+	fmt.Fprintf(a.out, "%s: %.2f MB for %s in %.1f s; weights %.2f MB, arena %.2f MB, %d launches of %d kernels\n", f.output,
+		float64(info.Size())/1e6, strings.Join(c.Targets(), ", "), time.Since(start).Seconds(), float64(p.WeightsBytes)/1e6, float64(p.ArenaBytes)/1e6,
+		len(p.Launches), len(p.Kernels))
+	return nil
+}
+
+// emitted returns the forms of the code that are wanted.
+func (f *compileFlags) emitted() []string {
+	forms, _, _ := strings.Cut(f.emit, "=")
+	if forms == "" {
+		return nil
+	}
+	return strings.Split(forms, ",")
+}
+
+// dumper returns a function that writes dumps into a folder: everything for --dump, some endings for --emit.
+func dumper(dump, emit string) (func(string, func() string) error, error) {
+	forms, dir, _ := strings.Cut(emit, "=")
+	ends := map[string]bool{}
+	if emit != "" {
+		if dir == "" {
+			return nil, usage("--emit wants relay,tir,llvm,asm=DIR, found %q", emit)
+		}
+		for _, form := range strings.Split(forms, ",") {
+			end, ok := map[string]string{"relay": ".relay", "tir": ".tir", "llvm": ".ll", "asm": ".s", "opencl": ".cl", "spirv": ".spv"}[form]
+			if !ok {
+				return nil, usage("--emit wants relay, tir, llvm, asm, opencl or spirv, found %q", form)
+			}
+			ends[end] = true
+		}
+	}
+	if dump == "" && emit == "" {
+		return nil, nil
+	}
+	write := func(dir, name, text string) error {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return diag.Invalid("dump", path, "cannot be written").By(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return diag.Invalid("dump", path, "cannot be written").By(err)
+		}
+		return nil
+	}
+	return func(name string, text func() string) error {
+		if dump != "" {
+			if err := write(dump, name, text()); err != nil {
+				return err
+			}
+		}
+		if ends[filepath.Ext(name)] {
+			return write(dir, name, text())
+		}
+		return nil
+	}, nil
+}

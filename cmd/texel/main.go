@@ -1,0 +1,173 @@
+// Command texel compiles models and runs them. See docs/cli.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/texel-ml/texel/diag"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv}
+	code := a.run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// app is the command with its surroundings, which tests replace.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	env      func(string) string // environment variables are read nowhere else
+}
+
+// usageError is a wrong use of the command: exit code 2.
+type usageError struct{ error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run executes one command line and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			err := diag.Internal("texel", strings.Join(args, " "), "%v\n%s", r, debug.Stack())
+			code = a.fail(args, err)
+		}
+	}()
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return a.fail(args, err)
+	}
+	return 0
+}
+
+// fail prints an error and returns its exit code.
+func (a *app) fail(args []string, err error) int {
+	var quiet quietError
+	if errors.As(err, &quiet) {
+		return diag.Exit(err)
+	}
+	fmt.Fprintf(a.err, "texel: %+v\n", err)
+	var wrong usageError
+	if errors.As(err, &wrong) {
+		return 2
+	}
+	if errors.Is(err, context.Canceled) {
+		return 130
+	}
+	code := diag.Exit(err)
+	if code == 70 {
+		if path, werr := a.reproducer(args, err); werr == nil {
+			fmt.Fprintf(a.err, "texel: this is a bug of ours; what is needed to see it again is in %s\n", path)
+		}
+	}
+	return code
+}
+
+// reproducer writes what is needed to repeat a failure: the command line, the version and the error.
+func (a *app) reproducer(args []string, err error) (string, error) {
+	f, ferr := os.CreateTemp("", "texel-bug-*.txt")
+	if ferr != nil {
+		return "", ferr
+	}
+	defer f.Close()
+	dir, _ := os.Getwd()
+	_, ferr = fmt.Fprintf(f, "%s\nfolder: %s\ncommand: texel %q\n\n%+v\n", versionLine(), dir, args, err)
+	return f.Name(), ferr
+}
+
+// root returns the command with all its subcommands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "texel",
+		Short:         "compiles neural networks to native code, and runs them",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command %q; see texel --help", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage("%s: %v", c.CommandPath(), err) })
+	root.AddCommand(a.compileCommand(), a.runCommand(), a.benchCommand(), a.checkCommand(), a.conformanceCommand(), a.workerCommand(),
+		a.verifyCommand(), a.inspectCommand(), a.explainCommand(), a.importCommand(), a.targetsCommand(), a.cacheCommand(), a.versionCommand())
+	for name, what := range notBuilt {
+		root.AddCommand(a.notBuiltCommand(name, what))
+	}
+	return root
+}
+
+// notBuilt are the commands of the contract that this version does not have.
+var notBuilt = map[string]string{
+	"fmt": "prints Relay or tir text canonically", "opt": "runs graph passes on Relay text", "lower": "writes one .tir a fused function",
+	"schedule": "replays a trace", "reduce": "shrinks a failing program and trace", "interp": "runs the interpreter or the evaluator",
+	"build": "generates code for a .tir", "tune": "searches schedules", "quantize": "makes an int8 model", "worker": "serves measurements",
+	"records": "lists tuning records", "devices": "lists the devices here", "probe": "writes a target record of a device",
+	"export": "writes a C library or an Android archive", "sign": "signs an artifact",
+}
+
+func (a *app) notBuiltCommand(name, what string) *cobra.Command {
+	return &cobra.Command{
+		Use:                name,
+		Short:              what + " (not in this version)",
+		DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return diag.Unsupported("texel", name, "this command is not in version %s", version)
+		},
+	}
+}
+
+// args returns a check that the command has exactly these arguments.
+func args(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, given []string) error {
+		if len(given) != len(names) {
+			return usage("%s wants %s, found %d arguments", c.CommandPath(), strings.Join(names, " "), len(given))
+		}
+		return nil
+	}
+}
+
+// writeFile writes a file as a whole or not at all.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".texel-*")
+	if err != nil {
+		return diag.Invalid("write", path, "cannot be written").By(err)
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+			err = diag.Invalid("write", path, "cannot be written").By(err)
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/texel-ml/texel"
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tensor"
+)
+
+// modelFlags are the flags of every command that takes a model: how it is compiled.
+type modelFlags struct {
+	target      string
+	inputShapes []string
+	dims        []string
+	optLevel    string
+	precision   string
+	keepIR      bool
+	noCache     bool
+	workers     int
+}
+
+func (f *modelFlags) add(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.inputShapes, "input-shape", nil, "shape of an input, name=1,3,224,224")
+	c.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named dimension, batch=1")
+	c.Flags().StringVar(&f.optLevel, "opt-level", "3", "0 to 3: how much the graph is optimised")
+	c.Flags().StringVar(&f.precision, "precision", "float32", "float32")
+	c.Flags().IntVar(&f.workers, "jobs", 0, "kernels compiled at once (0: one a processor)")
+}
+
+// options returns what the flags say. given are inputs whose shapes bind what the model leaves open.
+func (f *modelFlags) options(given map[string]*tensor.Tensor) (texel.Options, error) {
+	o := texel.Options{KeepIR: f.keepIR, Workers: f.workers, InputShapes: map[string][]int{}, Dims: map[string]int{}}
+	var err error
+	if o.OptLevel, err = texel.ParseOptLevel(f.optLevel); err != nil {
+		return o, usageError{err}
+	}
+	switch f.precision {
+	case "float32":
+	case "float16", "bfloat16", "mixed":
+		return o, diag.Unsupported("compile", "precision", "%s is not in this version; float32 is", f.precision)
+	default:
+		return o, usage("--precision wants float32, float16, bfloat16 or mixed, found %q", f.precision)
+	}
+	if f.target != "" {
+		o.Targets = strings.Split(f.target, ",")
+	}
+	for _, s := range f.dims {
+		name, value, _ := strings.Cut(s, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || name == "" {
+			return o, usage("--dim wants name=extent, found %q", s)
+		}
+		o.Dims[name] = n
+	}
+	for _, s := range f.inputShapes {
+		name, value, _ := strings.Cut(s, "=")
+		shape, err := parseInts(value)
+		if err != nil || name == "" {
+			return o, usage("--input-shape wants name=1,3,224,224, found %q", s)
+		}
+		if _, twice := o.InputShapes[name]; twice {
+			return o, diag.Unsupported("compile", name, "several shapes of one input in one artifact are not in this version")
+		}
+		o.InputShapes[name] = shape
+	}
+	for name, t := range given {
+		if _, set := o.InputShapes[name]; !set {
+			o.InputShapes[name] = t.Shape
+		}
+	}
+	return o, nil
+}
+
+func parseInts(s string) ([]int, error) {
+	list := []int{}
+	if strings.TrimSpace(s) == "" || s == "()" {
+		return list, nil
+	}
+	for _, part := range strings.Split(strings.Trim(s, "()"), ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// deviceFlags are the flags of every command that runs something.
+type deviceFlags struct {
+	device  string
+	threads int
+}
+
+func (f *deviceFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.device, "device", "cpu", "cpu")
+	c.Flags().IntVar(&f.threads, "threads", 0, "threads of the cpu (0: one a processor)")
+}
+
+func (f *deviceFlags) check() error {
+	kind, _, _ := strings.Cut(f.device, ":")
+	switch kind {
+	case "cpu":
+	case "opencl", "vulkan", "remote", "adb":
+		return diag.Unsupported("device", f.device, "this device is not in this version; cpu is")
+	default:
+		return usage("--device wants cpu, opencl, vulkan, remote:ADDR or adb, found %q", f.device)
+	}
+	if f.threads < 0 {
+		return usage("--threads wants a number from 0, found %d", f.threads)
+	}
+	return nil
+}
+
+func (f *deviceFlags) count() int {
+	if f.threads > 0 {
+		return f.threads
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// opened is a model that is ready to run, and how it came to be.
+type opened struct {
+	*texel.Model
+	path      string // of the artifact
+	name      string // of what the user gave
+	compileMS float64
+	cached    bool
+	loadMS    float64
+	close     func()
+}
+
+func isArtifact(path string) bool { return strings.EqualFold(filepath.Ext(path), ".texel") }
+
+// open loads an artifact, or compiles a model through the cache and loads the result.
+func (a *app) open(ctx context.Context, path string, m *modelFlags, d *deviceFlags, given map[string]*tensor.Tensor) (*opened, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	o := &opened{path: path, name: path, close: func() {}}
+	if !isArtifact(path) {
+		opts, err := m.options(given)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.artifactOf(ctx, o, opts, m.noCache); err != nil {
+			return nil, err
+		}
+	}
+	start := time.Now()
+	model, err := texel.Load(o.path, texel.LoadOptions{Threads: d.count(), CacheDir: a.verifiedDir()})
+	if err != nil {
+		o.close()
+		return nil, err
+	}
+	o.Model, o.loadMS = model, ms(time.Since(start))
+	return o, nil
+}
+
+// artifactOf finds the artifact of a model in the cache, or compiles it.
+func (a *app) artifactOf(ctx context.Context, o *opened, opts texel.Options, noCache bool) error {
+	bar := a.progressBar()
+	defer bar.stop()
+	opts.Progress = bar.report
+	build := func(path string) error {
+		c, err := texel.Compile(ctx, o.name, opts)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return c.WriteFile(path)
+	}
+	store, err := a.openCache()
+	if err != nil || noCache {
+		dir, err := os.MkdirTemp("", "texel-")
+		if err != nil {
+			return diag.Invalid("compile", o.name, "no temporary folder").By(err)
+		}
+		o.path, o.close = filepath.Join(dir, "model.texel"), func() { os.RemoveAll(dir) }
+		start := time.Now()
+		if err := build(o.path); err != nil {
+			o.close()
+			return err
+		}
+		o.compileMS = ms(time.Since(start))
+		return nil
+	}
+	entry, err := store.get(o.name, opts, build)
+	if err != nil {
+		return err
+	}
+	o.path, o.compileMS, o.cached = entry.path, entry.CompileMS, entry.hit
+	return nil
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

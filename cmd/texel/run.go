@@ -1,0 +1,317 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/texel-ml/texel"
+	"github.com/texel-ml/texel/artifact"
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/internal/npy"
+	"github.com/texel-ml/texel/internal/picture"
+	"github.com/texel-ml/texel/tensor"
+)
+
+type runFlags struct {
+	model   modelFlags
+	device  deviceFlags
+	inputs  []string
+	output  string
+	labels  string
+	top     int
+	profile bool
+	picture picture.Options
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := &runFlags{}
+	c := &cobra.Command{
+		Use:   "run ART|MODEL",
+		Short: "runs a model once",
+		Args:  args("an artifact or a model"),
+		RunE:  func(c *cobra.Command, args []string) error { return a.runModel(c.Context(), args[0], f) },
+	}
+	f.model.add(c)
+	f.device.add(c)
+	c.Flags().BoolVar(&f.model.noCache, "no-cache", false, "compile anew and keep nothing")
+	c.Flags().StringArrayVar(&f.inputs, "input", nil, "name=x.npy, name=picture.jpg, or IN.npz with arrays named as the inputs")
+	c.Flags().StringVar(&f.output, "output", "", "folder for one .npy an output, or OUT.npz")
+	c.Flags().StringVar(&f.labels, "labels", "", "file with one name a line, for --top")
+	c.Flags().IntVar(&f.top, "top", 0, "print this many largest elements of each row of the first output")
+	c.Flags().BoolVar(&f.profile, "profile", false, "print the time of each launch")
+	c.Flags().StringVar(&f.picture.Crop, "crop", "none", "of a picture: center or none")
+	c.Flags().StringVar(&f.picture.Resize, "resize", "area", "of a picture: area, bilinear or nearest")
+	c.Flags().StringVar(&f.picture.Channels, "channels", "rgb", "of a picture: rgb or bgr")
+	c.Flags().Float32SliceVar(&f.picture.Mean, "mean", nil, "of a picture: subtracted, one value or one a channel")
+	c.Flags().Float32SliceVar(&f.picture.Std, "std", nil, "of a picture: divided by, behind the mean")
+	c.Flags().Float32Var(&f.picture.Scale, "scale", 1, "of a picture: factor of the pixels, before the mean")
+	return c
+}
+
+func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
+	if err := f.picture.Check(); err != nil {
+		return usageError{err}
+	}
+	if f.top < 0 {
+		return usage("--top wants a number from 0, found %d", f.top)
+	}
+	labels, err := readLabels(f.labels)
+	if err != nil {
+		return err
+	}
+	arrays, pictures, err := readInputs(f.inputs)
+	if err != nil {
+		return err
+	}
+	m, err := a.open(ctx, path, &f.model, &f.device, arrays)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	defer m.Close()
+	for name, file := range pictures {
+		port, err := inputNamed(m.Inputs(), name)
+		if err != nil {
+			return err
+		}
+		if arrays[port.Name], err = picture.ReadFile(file, port.DType, port.Shape, f.picture); err != nil {
+			return err
+		}
+	}
+	if t := arrays[""]; t != nil { // --input x.npy without a name: the only input
+		port, err := inputNamed(m.Inputs(), "")
+		if err != nil {
+			return err
+		}
+		delete(arrays, "")
+		arrays[port.Name] = t
+	}
+	start := time.Now()
+	results, err := m.Run(ctx, arrays)
+	if err != nil {
+		return err
+	}
+	took := time.Since(start)
+	if f.output != "" {
+		if err := writeOutputs(f.output, m.Outputs(), results); err != nil {
+			return err
+		}
+	}
+	if f.top > 0 || f.labels != "" {
+		if err := a.printTop(results[m.Outputs()[0].Name], labels, max(f.top, 1), pictures); err != nil {
+			return err
+		}
+	} else if f.output == "" {
+		a.printSummary(m.Outputs(), results)
+	}
+	if f.output == "" {
+		fmt.Fprintf(a.out, "%.2f ms on %d threads\n", ms(took), f.device.count())
+	}
+	if f.profile {
+		return a.printProfile(ctx, m.Model, arrays)
+	}
+	return nil
+}
+
+// readInputs reads the arrays of --input, and returns the pictures by input name. A file without a name is under "".
+func readInputs(given []string) (map[string]*tensor.Tensor, map[string]string, error) {
+	arrays, pictures := map[string]*tensor.Tensor{}, map[string]string{}
+	for _, s := range given {
+		name, path, named := strings.Cut(s, "=")
+		if !named {
+			name, path = "", s
+		}
+		if _, twice := arrays[name]; twice && name != "" || pictures[name] != "" {
+			return nil, nil, usage("--input gives %q twice", name)
+		}
+		switch ext := strings.ToLower(filepath.Ext(path)); ext {
+		case ".npz":
+			if named {
+				return nil, nil, usage("--input %s: an archive names its arrays itself", s)
+			}
+			list, err := npy.ReadArchive(path)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, x := range list {
+				arrays[x.Name] = x.Tensor
+			}
+		case ".npy":
+			t, err := npy.ReadFile(path)
+			if err != nil {
+				return nil, nil, err
+			}
+			arrays[name] = t
+		case ".png", ".jpg", ".jpeg":
+			if _, err := os.Stat(path); err != nil {
+				return nil, nil, diag.Invalid("picture", path, "cannot read the picture").By(err)
+			}
+			pictures[name] = path
+		default:
+			return nil, nil, usage("--input wants .npy, .npz, .png or .jpg files, found %q", path)
+		}
+	}
+	return arrays, pictures, nil
+}
+
+func inputNamed(ports []artifact.Port, name string) (artifact.Port, error) {
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		if p.Name == name || name == "" && len(ports) == 1 {
+			return p, nil
+		}
+		names[i] = p.Name
+	}
+	return artifact.Port{}, diag.Invalid("run", name, "no input has this name; the inputs are %s", strings.Join(names, ", "))
+}
+
+func readLabels(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, diag.Invalid("run", path, "cannot read the labels").By(err)
+	}
+	return strings.Split(strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n"), nil
+}
+
+// writeOutputs writes one archive, or one file an output into a folder.
+func writeOutputs(path string, ports []artifact.Port, results map[string]*tensor.Tensor) error {
+	if strings.EqualFold(filepath.Ext(path), ".npz") {
+		var all []npy.Named
+		for _, p := range ports {
+			all = append(all, npy.Named{Name: p.Name, Tensor: results[p.Name]})
+		}
+		return writeFile(path, func(w io.Writer) error { return npy.WriteArchive(w, all) })
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return diag.Invalid("write", path, "cannot be made").By(err)
+	}
+	for _, p := range ports {
+		file := filepath.Join(path, strings.Map(func(r rune) rune {
+			if r == '/' || r == filepath.Separator || r == 0 {
+				return '_'
+			}
+			return r
+		}, p.Name)+".npy")
+		if err := writeFile(file, func(w io.Writer) error { return npy.Write(w, results[p.Name]) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printTop prints the largest elements of each row of t, shape (rows, classes).
+func (a *app) printTop(t *tensor.Tensor, labels []string, top int, pictures map[string]string) error {
+	classes := t.Elems()
+	for i := len(t.Shape) - 1; i >= 0; i-- { // the last axis that is not 1: (1, 1000), (1, 1000, 1, 1)
+		if t.Shape[i] != 1 {
+			classes = t.Shape[i]
+			break
+		}
+	}
+	if classes == 0 {
+		return diag.Invalid("run", "top", "the first output of shape %v has no elements", t.Shape)
+	}
+	values := asFloats(t)
+	for row := 0; row*classes < len(values); row++ {
+		v := values[row*classes : (row+1)*classes]
+		order := make([]int, classes)
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(x, y int) int {
+			switch {
+			case v[x] > v[y] || math.IsNaN(v[y]) && !math.IsNaN(v[x]):
+				return -1
+			case v[x] < v[y] || math.IsNaN(v[x]) && !math.IsNaN(v[y]):
+				return 1
+			}
+			return 0
+		})
+		for _, file := range pictures {
+			if row == 0 && len(pictures) == 1 {
+				fmt.Fprintf(a.out, "%s\n", file)
+			}
+		}
+		for _, i := range order[:min(top, classes)] {
+			label := fmt.Sprintf("class %d", i)
+			if i < len(labels) {
+				label = labels[i]
+			}
+			fmt.Fprintf(a.out, "  %7.4f  %s\n", v[i], label)
+		}
+	}
+	return nil
+}
+
+func asFloats(t *tensor.Tensor) []float64 {
+	w := tensor.Widen(t)
+	if w.F != nil || len(w.I) == 0 {
+		return w.F
+	}
+	f := make([]float64, len(w.I))
+	for i, v := range w.I {
+		f[i] = float64(v)
+	}
+	return f
+}
+
+func (a *app) printSummary(ports []artifact.Port, results map[string]*tensor.Tensor) {
+	for _, p := range ports {
+		t := results[p.Name]
+		fmt.Fprintf(a.out, "%s %v %v", p.Name, t.Shape, t.DType)
+		v := asFloats(t)
+		if len(v) > 0 {
+			lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
+			for _, x := range v {
+				lo, hi, sum = math.Min(lo, x), math.Max(hi, x), sum+x
+			}
+			fmt.Fprintf(a.out, "  min %.6g  max %.6g  mean %.6g", lo, hi, sum/float64(len(v)))
+		}
+		fmt.Fprintln(a.out)
+	}
+}
+
+// printProfile runs twice more and prints a table of the launches of the second run.
+func (a *app) printProfile(ctx context.Context, m *texel.Model, inputs map[string]*tensor.Tensor) error {
+	s, err := m.Session()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	s.Profile(true)
+	for range 2 {
+		if _, err := s.Infer(ctx, inputs); err != nil {
+			return err
+		}
+	}
+	steps, err := m.Plan().Steps()
+	if err != nil {
+		return err
+	}
+	total := 0.0
+	for _, t := range s.Times() {
+		total += us(t.Duration)
+	}
+	fmt.Fprintf(a.out, "%10s %6s %9s %8s  %s\n", "µs", "%", "GFLOP/s", "GB/s", "launch")
+	for _, t := range s.Times() {
+		l := steps[t.Pos].Launch
+		fmt.Fprintf(a.out, "%10.1f %6.1f %9.1f %8.1f  %s\n", us(t.Duration), 100*us(t.Duration)/total,
+			float64(l.Flops)/us(t.Duration)/1e3, float64(l.Traffic)/us(t.Duration)/1e3, t.Name)
+	}
+	fmt.Fprintf(a.out, "%10.1f         %d launches\n", total, len(s.Times()))
+	return nil
+}
+
+func us(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

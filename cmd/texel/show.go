@@ -1,0 +1,286 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/texel-ml/texel"
+	"github.com/texel-ml/texel/artifact"
+	"github.com/texel-ml/texel/codegen/llvm"
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/internal/npy"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/target"
+)
+
+const version = texel.Version
+
+func versionLine() string {
+	return fmt.Sprintf("texel %s, %s %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "version, LLVM and devices that are here", Args: args(), RunE: func(*cobra.Command, []string) error {
+		fmt.Fprintln(a.out, versionLine())
+		if tools, err := llvm.Find(); err != nil {
+			fmt.Fprintf(a.out, "llvm: %v\n", err)
+		} else {
+			fmt.Fprintf(a.out, "llvm: %s, %s\n", tools.LLC, tools.LLD)
+		}
+		h, err := target.Host()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "cpu: %s, %d cores, vectors of %d bits\n", h.CPU, h.Cores, h.VectorBits)
+		return nil
+	}}
+}
+
+func (a *app) targetsCommand() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{Use: "targets", Short: "the built-in target records", Args: args(), RunE: func(*cobra.Command, []string) error {
+		var all []*target.Target
+		for _, name := range target.List() {
+			t, err := target.Parse(name)
+			if err != nil {
+				return err
+			}
+			all = append(all, t)
+		}
+		if asJSON {
+			e := json.NewEncoder(a.out)
+			e.SetIndent("", "  ")
+			return e.Encode(all)
+		}
+		for i, t := range all {
+			what := fmt.Sprintf("%s, vectors of %d bits", t.Arch, t.VectorBits)
+			if t.GPU != nil {
+				what = fmt.Sprintf("images to %d x %d", t.GPU.ImageWidth, t.GPU.ImageHeight)
+			}
+			fmt.Fprintf(a.out, "%-18s %-8s %s\n", target.List()[i], t.API, what)
+		}
+		return nil
+	}}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return c
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	key := ""
+	c := &cobra.Command{Use: "verify ART", Short: "checks every digest and every plan of an artifact", Args: args("an artifact"), RunE: func(_ *cobra.Command, args []string) error {
+		if key != "" {
+			return diag.Unsupported("verify", "--require-signature", "signatures are not in this version")
+		}
+		f, err := artifact.Open(args[0], artifact.OpenOptions{TrustWeights: true})
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := f.Verify(); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s: fine: %d entries, %d variants, digest %s\n", args[0], len(f.Manifest().Entries), len(f.Manifest().Variants), f.Digest())
+		return nil
+	}}
+	c.Flags().StringVar(&key, "require-signature", "", "a public key")
+	return c
+}
+
+func (a *app) inspectCommand() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{Use: "inspect ART", Short: "shows what is in an artifact", Args: args("an artifact"), RunE: func(_ *cobra.Command, args []string) error {
+		f, err := artifact.Open(args[0], artifact.OpenOptions{TrustWeights: true})
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return a.inspect(f, asJSON)
+	}}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return c
+}
+
+func (a *app) inspect(f *artifact.File, asJSON bool) error {
+	m := f.Manifest()
+	var plans []*artifact.Plan
+	for i := range m.Variants {
+		p, err := f.Plan(i)
+		if err != nil {
+			return err
+		}
+		plans = append(plans, p)
+	}
+	if asJSON {
+		e := json.NewEncoder(a.out)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			Manifest *artifact.Manifest `json:"manifest"`
+			Plans    []*artifact.Plan   `json:"plans"`
+		}{m, plans})
+	}
+	fmt.Fprintf(a.out, "model %s, compiled by %s %s with %s\n", m.Model.Name, m.Producer.Name, m.Producer.Version, m.Producer.Generator)
+	for _, o := range m.Options {
+		fmt.Fprintf(a.out, "option %s = %s\n", o.Name, o.Value)
+	}
+	for i, v := range m.Variants {
+		fmt.Fprintf(a.out, "variant %s for %s (%s)\n", v.Name, v.Target, v.API)
+		printPlan(a.out, plans[i])
+	}
+	return nil
+}
+
+func printPlan(w io.Writer, p *artifact.Plan) {
+	ports := func(what string, list []artifact.Port) {
+		for _, x := range list {
+			more := ""
+			for _, e := range x.Extent {
+				more += fmt.Sprintf(", axis %d up to this, its true extent in %s", e.Axis, e.Tensor)
+			}
+			if x.Default != "" {
+				more += ", has a default"
+			}
+			fmt.Fprintf(w, "%s %s %v %v%s\n", what, x.Name, x.Shape, x.DType, more)
+		}
+	}
+	ports("input ", p.Inputs)
+	ports("output", p.Outputs)
+	for _, x := range p.Pools {
+		fmt.Fprintf(w, "pool %-10s %-10s %12d bytes\n", x.Name, x.Kind, x.Bytes)
+	}
+	fmt.Fprintf(w, "%-32s %-24s %-10s %-10s %12s %12s %11s\n", "tensor", "shape", "type", "pool", "offset", "bytes", "life")
+	for _, t := range p.Tensors {
+		name := t.Name
+		if t.AliasOf != "" {
+			name += " = " + t.AliasOf
+		}
+		fmt.Fprintf(w, "%-32s %-24v %-10v %-10s %12d %12d %5d–%d\n", name, t.Shape, t.DType, t.Pool, t.Offset, t.Bytes, t.Life.First, t.Life.Last)
+	}
+	for i, l := range p.Launches {
+		fmt.Fprintf(w, "launch %3d %-40s grid %v chunk %d  %s → %s\n", i, l.Name, l.Grid, l.Chunk, strings.Join(l.Reads, " "), strings.Join(l.Writes, " "))
+	}
+	fmt.Fprintf(w, "memory: weights %.2f MB, arena %.2f MB (lower bound %.2f MB), scratch %.2f MB a thread; %d launches of %d kernels\n",
+		float64(p.WeightsBytes)/1e6, float64(p.ArenaBytes)/1e6, float64(p.Memory.LowerBound)/1e6, float64(p.ScratchBytes)/1e6, len(p.Launches), len(p.Kernels))
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	m, asJSON, html, phone := &modelFlags{}, false, "", ""
+	c := &cobra.Command{Use: "explain ART|MODEL", Short: "what the compiler did without being asked, and why", Args: args("an artifact or a model"), RunE: func(c *cobra.Command, args []string) error {
+		if html != "" || phone != "" {
+			return diag.Unsupported("explain", "--html, --phone", "these flags are not in this version")
+		}
+		var notes []diag.Note
+		if isArtifact(args[0]) {
+			f, err := artifact.Open(args[0], artifact.OpenOptions{TrustWeights: true})
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			for i := range f.Manifest().Variants {
+				p, err := f.Plan(i)
+				if err != nil {
+					return err
+				}
+				notes = append(notes, p.Notes...)
+			}
+		} else {
+			opts, err := m.options(nil)
+			if err != nil {
+				return err
+			}
+			bar := a.progressBar()
+			opts.Progress = bar.report
+			compiled, err := texel.Compile(c.Context(), args[0], opts)
+			bar.stop()
+			if err != nil {
+				return err
+			}
+			defer compiled.Close()
+			notes = compiled.Notes()
+		}
+		if asJSON {
+			e := json.NewEncoder(a.out)
+			e.SetIndent("", "  ")
+			return e.Encode(struct {
+				Notes []diag.Note `json:"notes"`
+			}{notes})
+		}
+		for _, n := range notes {
+			fmt.Fprintln(a.out, n)
+			for _, o := range n.Other {
+				fmt.Fprintf(a.out, "    not %s, %.1f µs: %s\n", o.Name, o.Cost, o.Why)
+			}
+		}
+		return nil
+	}}
+	m.add(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	c.Flags().StringVar(&html, "html", "", "not in this version")
+	c.Flags().StringVar(&phone, "phone", "", "not in this version")
+	return c
+}
+
+func (a *app) importCommand() *cobra.Command {
+	m, output := &modelFlags{}, ""
+	c := &cobra.Command{Use: "import MODEL -o X.relay", Short: "writes a model's graph as Relay text", Args: args("a model"), RunE: func(c *cobra.Command, args []string) error {
+		opts, err := m.options(nil)
+		if err != nil {
+			return err
+		}
+		module, err := texel.Import(c.Context(), args[0], opts, nil)
+		if err != nil {
+			return err
+		}
+		defer module.Close()
+		text := relay.Print(module)
+		if output == "" {
+			_, err := io.WriteString(a.out, text)
+			return err
+		}
+		return writeRelay(module, text, output)
+	}}
+	m.add(c)
+	c.Flags().StringVarP(&output, "output", "o", "", "the file to write (default: standard output, without constants' data)")
+	return c
+}
+
+// writeRelay writes the text of a module, and beside it the data of its constants by digest (X.relay.npz) and the
+// metadata of the model (X.relay.json).
+func writeRelay(m *relay.Module, text, path string) error {
+	if err := writeFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+		return err
+	}
+	var arrays []npy.Named
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(m.Funcs)) {
+		for e := range relay.PostOrder(m.Funcs[name], true) {
+			k, ok := e.(*relay.Constant)
+			if !ok || k.Value.Elems() == 1 && len(k.Value.Shape) == 0 {
+				continue
+			}
+			if digest := fmt.Sprintf("%x", sha256.Sum256(k.Value.Data)); !seen[digest] {
+				seen[digest] = true
+				arrays = append(arrays, npy.Named{Name: digest, Tensor: k.Value})
+			}
+		}
+	}
+	if err := writeFile(path+".npz", func(w io.Writer) error { return npy.WriteArchive(w, arrays) }); err != nil {
+		return err
+	}
+	return writeFile(path+".json", func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", " ")
+		return e.Encode(struct {
+			Meta    map[string]string       `json:"meta"`
+			Outputs []string                `json:"outputs"`
+			Extents map[string]relay.Extent `json:"extents,omitempty"`
+		}{m.Meta, m.Outputs, m.Extents})
+	})
+}

@@ -1,0 +1,367 @@
+package texel
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/texel-ml/texel/artifact"
+	"github.com/texel-ml/texel/codegen/llvm"
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/lower"
+	"github.com/texel-ml/texel/memplan"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/relay/importer/onnx"
+	graphpasses "github.com/texel-ml/texel/relay/transform"
+	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/tirtext"
+)
+
+// Version is the version of the compiler.
+const Version = "0.1.0"
+
+// Compiled is a compiled model that is not written yet. Close releases the model's file.
+type Compiled struct {
+	header   artifact.Header
+	source   *relay.Module // as imported
+	variants []*variant
+	keepIR   bool
+	notes    []diag.Note
+}
+
+// variant is the model compiled for one target.
+type variant struct {
+	target *target.Target
+	module *relay.Module // after the graph passes
+	sites  []*site
+	units  []*unit
+	plan   *artifact.Plan
+	data   map[string][]byte
+	code   []artifact.Code
+	layers []layer
+}
+
+// Compile compiles the ONNX model in the file at path.
+//
+// Errors are *diag.Error: ErrInvalid for a damaged or illegal model, ErrUnsupported for what is legal and not done
+// here, ErrMissing when LLVM's tools are not installed. Compile looks at ctx between steps and kernels.
+func Compile(ctx context.Context, path string, opts Options) (c *Compiled, err error) {
+	j := &job{opts: opts, notes: &diag.Notes{}}
+	defer func() {
+		if r := recover(); r != nil {
+			err = diag.Internal(j.step, path, "%v\n%s", r, debug.Stack())
+		}
+		if err != nil && c != nil {
+			c.Close()
+			c = nil
+		}
+	}()
+	targets, err := parseTargets(opts.Targets)
+	if err != nil {
+		return nil, err
+	}
+	c = &Compiled{keepIR: opts.KeepIR}
+	j.progress("import", 0, 1)
+	if c.source, err = Import(ctx, path, opts, j.notes); err != nil {
+		return c, err
+	}
+	if c.header, err = header(path, opts); err != nil {
+		return c, err
+	}
+	for _, t := range targets {
+		v, err := j.variant(ctx, c.source, t)
+		if err != nil {
+			return c, err
+		}
+		c.variants = append(c.variants, v)
+	}
+	c.notes = j.notes.List()
+	return c, nil
+}
+
+// Import reads a model as a module of relay, its dimensions bound by opts. Notes go to notes, which may be nil.
+func Import(ctx context.Context, path string, opts Options, notes *diag.Notes) (*relay.Module, error) {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".onnx":
+	case ".tflite", ".relay":
+		return nil, diag.Unsupported("import", path, "%s models are not read yet", strings.TrimPrefix(ext, "."))
+	default:
+		return nil, diag.Invalid("import", path, "wanted a .onnx, .tflite or .relay model, found %q", filepath.Base(path))
+	}
+	m, list, err := onnx.Import(ctx, path, onnx.Options{InputShapes: opts.InputShapes, Dims: opts.Dims, Values: opts.Values, FreezeDefaults: opts.FreezeDefaults})
+	for _, n := range list {
+		notes.Append(n)
+	}
+	return m, err
+}
+
+func parseTargets(names []string) ([]*target.Target, error) {
+	if len(names) == 0 {
+		names = []string{"host"}
+	}
+	var all []*target.Target
+	for _, n := range names {
+		t, err := target.Parse(n)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// header says what was compiled, with which options that change the result.
+func header(path string, opts Options) (artifact.Header, error) {
+	h := artifact.Header{Producer: artifact.Producer{Name: "texel", Version: Version, Generator: "LLVM " + strconv.Itoa(llvm.Version)}}
+	f, err := os.Open(path)
+	if err != nil {
+		return h, diag.Invalid("import", path, "cannot read the model").By(err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return h, diag.Invalid("import", path, "cannot read the model").By(err)
+	}
+	h.Model = artifact.Model{Name: filepath.Base(path), Digest: hex.EncodeToString(sum.Sum(nil))}
+	h.Options = opts.Settings()
+	return h, nil
+}
+
+// Settings are the options that change what is compiled, as far as they are not the default.
+func (o Options) Settings() []artifact.Setting {
+	var list []artifact.Setting
+	set := func(name, value string) { list = append(list, artifact.Setting{Name: name, Value: value}) }
+	for name, shape := range o.InputShapes {
+		set("input-shape."+name, tensor.Shape(shape).String())
+	}
+	for name, n := range o.Dims {
+		set("dim."+name, strconv.Itoa(n))
+	}
+	for name, v := range o.Values {
+		sum := sha256.Sum256(v.Data)
+		set("value."+name, fmt.Sprintf("%v %v %x", v.DType, v.Shape, sum[:8]))
+	}
+	if o.FreezeDefaults {
+		set("freeze-defaults", "true")
+	}
+	if n := o.OptLevel.Number(); n != 3 {
+		set("opt-level", strconv.Itoa(n))
+	}
+	if o.KeepIR {
+		set("keep-ir", "true")
+	}
+	slices.SortFunc(list, func(a, b artifact.Setting) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// job is one call of Compile.
+type job struct {
+	opts  Options
+	notes *diag.Notes
+	step  string // for a panic's message
+	mu    sync.Mutex
+}
+
+func (j *job) progress(step string, done, total int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.step = step
+	if j.opts.Progress != nil {
+		j.opts.Progress(Progress{Step: step, Done: done, Total: total})
+	}
+}
+
+func (j *job) dump(name string, text func() string) error {
+	if j.opts.Dump == nil {
+		return nil
+	}
+	return j.opts.Dump(name, text)
+}
+
+// variant compiles the module for one target: graph passes, one loop function a fused function, code, and a plan.
+func (j *job) variant(ctx context.Context, m *relay.Module, t *target.Target) (*variant, error) {
+	v := &variant{target: t}
+	var err error
+	j.progress("graph", 0, 0)
+	if v.module, err = j.graph(ctx, m, t); err != nil {
+		return nil, err
+	}
+	if j.opts.StopAfter != "" {
+		return v, nil
+	}
+	if v.sites, v.units, err = findSites(v.module.Main()); err != nil {
+		return nil, err
+	}
+	j.progress("lower", 0, len(v.units))
+	if err := lowerUnits(ctx, v.units, lower.Core(), t, j.opts.Workers, j.notes, func(n int) { j.progress("lower", n, len(v.units)) }); err != nil {
+		return nil, err
+	}
+	if err := j.dumpUnits(v.units); err != nil {
+		return nil, err
+	}
+	j.progress("plan", 0, 1)
+	p, err := newPlan(v.module, t, v.sites, j.notes)
+	if err != nil {
+		return nil, err
+	}
+	v.plan, v.data, v.layers = p.plan, p.data, p.layers
+	if err := memplan.Assign(v.plan, memplan.Options{}); err != nil {
+		return nil, err
+	}
+	if err := v.plan.Check(); err != nil {
+		return nil, diag.Internal("plan", "main", "the plan does not pass its check").By(err)
+	}
+	j.progress("generate", 0, len(v.units))
+	v.code, err = j.generate(ctx, v.units, t)
+	return v, err
+}
+
+// generate makes the file of kernels for a target.
+func (j *job) generate(ctx context.Context, units []*unit, t *target.Target) ([]artifact.Code, error) {
+	var kernels []*tir.Kernel
+	for _, u := range units {
+		kernels = append(kernels, u.kernels...)
+	}
+	if t.API != target.Native {
+		return nil, diag.Unsupported("generate", t.String(), "no code generator for targets behind %s", t.API)
+	}
+	out, err := llvm.Build(ctx, kernels, t, llvm.Options{Workers: j.opts.Workers,
+		KeepIR: slices.Contains(j.opts.Emit, "llvm"), KeepAsm: slices.Contains(j.opts.Emit, "asm")})
+	if err != nil {
+		return nil, err
+	}
+	for end, texts := range map[string]map[string]string{".ll": out.LL, ".s": out.Asm} {
+		for name, text := range texts {
+			if err := j.dump("code/"+name+end, func() string { return text }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return []artifact.Code{{Name: "kernels.so", Data: out.SO}}, nil
+}
+
+func (j *job) dumpUnits(units []*unit) error {
+	for i, u := range units {
+		if err := j.dump(fmt.Sprintf("lower/%03d_%s.trace", i, u.name), func() string { return u.trace }); err != nil {
+			return err
+		}
+		for _, k := range u.kernels {
+			if err := j.dump(fmt.Sprintf("lower/%03d_%s.tir", i, k.Name), func() string { return tirtext.PrintKernel(k) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fromLevel is the lowest optimisation level at which a graph pass runs. A pass that is not listed runs from level 2.
+var fromLevel = map[string]int{
+	"infer-type": 0, "simplify-inference": 0,
+	"remove-identities": 1, "fold-constants": 1, "eliminate-common-subexpressions": 1,
+	"choose-layout": 3, "pack-weights": 3,
+}
+
+// graphPasses returns the graph passes of an optimisation level, in their order.
+func graphPasses(level OptLevel) []graphpasses.Pass {
+	return slices.DeleteFunc(graphpasses.Passes(), func(p graphpasses.Pass) bool {
+		from, listed := fromLevel[p.Name]
+		if !listed {
+			from = 2
+		}
+		return from > level.Number()
+	})
+}
+
+// graph runs the graph passes.
+func (j *job) graph(ctx context.Context, m *relay.Module, t *target.Target) (*relay.Module, error) {
+	return graphpasses.Run(ctx, m, graphPasses(j.opts.OptLevel), &graphpasses.Options{
+		Ops: relay.Core(), Target: t, Notes: j.notes, Stop: j.opts.StopAfter, Verify: j.opts.Verify,
+		Candidates: func(c *relay.Call) []graphpasses.Candidate {
+			var all []graphpasses.Candidate
+			for _, x := range lower.Candidates(c, t) {
+				all = append(all, graphpasses.Candidate(x))
+			}
+			return all
+		},
+		Observe: func(i int, p graphpasses.Pass, m *relay.Module) error {
+			return j.dump(fmt.Sprintf("%02d_%s.relay", i, p.Name), func() string { return relay.Print(m) })
+		},
+	})
+}
+
+// Notes returns every default taken, every fallback and every choice, in the order of the steps.
+func (c *Compiled) Notes() []diag.Note { return c.notes }
+
+// Plan returns the plan of the first target.
+func (c *Compiled) Plan() *artifact.Plan { return c.variants[0].plan }
+
+// ExternalFiles returns the files beside the model at path that hold its external data.
+func ExternalFiles(path string) ([]string, error) {
+	if !strings.EqualFold(filepath.Ext(path), ".onnx") {
+		return nil, nil
+	}
+	s, err := onnx.ReadSignature(path)
+	if err != nil {
+		return nil, err
+	}
+	return s.Files, nil
+}
+
+// Targets returns the names of the targets, best first.
+func (c *Compiled) Targets() []string {
+	var names []string
+	for _, v := range c.variants {
+		names = append(names, v.target.String())
+	}
+	return names
+}
+
+// Module returns the graph as it was imported.
+func (c *Compiled) Module() *relay.Module { return c.source }
+
+// Optimised returns the graph of the first target as the graph passes left it.
+func (c *Compiled) Optimised() *relay.Module { return c.variants[0].module }
+
+// WriteFile writes the artifact at path: whole, or not at all. The same model, options and version give the same bytes.
+func (c *Compiled) WriteFile(path string) (err error) {
+	w, err := artifact.Create(path, c.header)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for _, v := range c.variants {
+		for _, x := range v.plan.Weights {
+			if _, err := w.Weight(v.data[x.Digest]); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.File(artifact.ModelEntry, []byte(relay.Print(c.source))); err != nil {
+		return err
+	}
+	for _, v := range c.variants {
+		if err := w.Variant(v.target.String(), string(v.target.API), v.target.Arch, v.target.Features, v.plan, v.code); err != nil {
+			return err
+		}
+	}
+	return w.Commit()
+}
+
+// Close releases the model's file. The Compiled must not be used afterwards.
+func (c *Compiled) Close() error {
+	if c.source == nil {
+		return nil
+	}
+	return c.source.Close()
+}

@@ -1,0 +1,452 @@
+package texel
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/texel-ml/texel/artifact"
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+)
+
+// The pools of a plan, before memory is planned.
+const (
+	arenaPool   = "arena"
+	ioPool      = "io"
+	weightsPool = "weights"
+)
+
+// unit is one distinct fused function and the kernels that compute it.
+type unit struct {
+	name    string // of its kernels, with a number behind when there are several
+	fn      *relay.Function
+	kernels []*tir.Kernel
+	params  []*tir.Buffer // the function's tensors in order, then those of its result
+	temps   []*tir.Buffer // what one kernel hands to the next
+	trace   string
+	work    work
+}
+
+// site is one call of a unit.
+type site struct {
+	call *relay.Call
+	fn   *relay.Function // what is called
+	unit *unit
+	args []relay.Expr
+	view bool // only another shape: no kernel
+}
+
+// planner turns a graph of fused calls into a plan whose memory is not laid out yet.
+type planner struct {
+	target  *target.Target
+	plan    *artifact.Plan
+	data    map[string][]byte // weights by digest
+	values  map[relay.Expr][]string
+	index   map[string]int    // tensor → its place in plan.Tensors
+	weights map[string]string // digest and type → tensor
+	taken   map[string]bool   // names of tensors
+	launch  map[string]int    // launches by name
+	layers  []layer
+}
+
+// layer is a planned call: what check compares with the evaluator.
+type layer struct {
+	site    *site
+	name    string   // of its first launch
+	args    []string // tensors
+	results []string
+	last    int // the launch behind which the results are there
+}
+
+// newPlan returns the plan of a function whose calls are sites, in launch order.
+func newPlan(m *relay.Module, t *target.Target, sites []*site, notes *diag.Notes) (*planner, error) {
+	p := &planner{target: t, data: map[string][]byte{}, values: map[relay.Expr][]string{}, index: map[string]int{},
+		weights: map[string]string{}, taken: map[string]bool{}, launch: map[string]int{},
+		plan: &artifact.Plan{Format: artifact.PlanFormat, Function: "main", Target: t.String(),
+			Pools: []artifact.Pool{{Name: arenaPool, Kind: artifact.Arena}, {Name: ioPool, Kind: artifact.External}, {Name: weightsPool, Kind: artifact.WeightPool}}}}
+	if err := p.inputs(m); err != nil {
+		return nil, err
+	}
+	results, err := fields(m.Main().Body)
+	if err != nil {
+		return nil, err
+	}
+	if len(results) != len(m.Outputs) {
+		return nil, diag.Internal("plan", "main", "%d results for %d outputs", len(results), len(m.Outputs))
+	}
+	counts := map[int]bool{} // results that are only the extent of an output
+	for _, x := range m.Extents {
+		counts[x.Output] = true
+	}
+	direct := p.claimOutputs(m, results, sites, counts)
+	for _, s := range sites {
+		if err := p.call(s, direct); err != nil {
+			return nil, err
+		}
+	}
+	for i, r := range results {
+		if counts[i] {
+			continue
+		}
+		if err := p.output(m.Outputs[i], r); err != nil {
+			return nil, err
+		}
+		if x, ok := m.Extents[m.Outputs[i]]; ok {
+			port := &p.plan.Outputs[len(p.plan.Outputs)-1]
+			port.Extent = []artifact.Extent{{Axis: x.Axis, Tensor: p.result(results[x.Output])}}
+		}
+	}
+	p.kernels(sites)
+	p.plan.Notes = notes.List()
+	return p, nil
+}
+
+// place names one tensor of an expression's value: field index of it.
+type place struct {
+	expr  relay.Expr
+	index int
+}
+
+// fields returns where the tensors of a result come from, through tuples and their fields.
+func fields(e relay.Expr) ([]place, error) {
+	types, err := flatten(e.Type())
+	if err != nil {
+		return nil, err
+	}
+	switch e := e.(type) {
+	case *relay.Tuple:
+		var all []place
+		for _, f := range e.Fields {
+			inner, err := fields(f)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, inner...)
+		}
+		return all, nil
+	case *relay.TupleGet:
+		inner, err := fields(e.Tuple)
+		if err != nil {
+			return nil, err
+		}
+		skip := 0
+		for _, f := range e.Tuple.Type().(*relay.TupleType).Fields[:e.Index] {
+			before, err := flatten(f)
+			if err != nil {
+				return nil, err
+			}
+			skip += len(before)
+		}
+		return inner[skip : skip+len(types)], nil
+	}
+	all := make([]place, len(types))
+	for i := range types {
+		all[i] = place{e, i}
+	}
+	return all, nil
+}
+
+// unique returns name, with a number behind it when it is taken.
+func (p *planner) unique(name string) string {
+	if name == "" {
+		name = "t"
+	}
+	candidate := name
+	for i := 2; p.taken[candidate]; i++ {
+		candidate = name + "." + strconv.Itoa(i)
+	}
+	p.taken[candidate] = true
+	return candidate
+}
+
+func (p *planner) add(t artifact.Tensor) string {
+	t.Name = p.unique(t.Name)
+	t.Bytes = int64(t.DType.Bytes(t.Shape.Elems()))
+	p.index[t.Name] = len(p.plan.Tensors)
+	p.plan.Tensors = append(p.plan.Tensors, t)
+	return t.Name
+}
+
+func (p *planner) tensor(name string) *artifact.Tensor { return &p.plan.Tensors[p.index[name]] }
+
+// root follows aliases.
+func (p *planner) root(name string) *artifact.Tensor {
+	t := p.tensor(name)
+	for t.AliasOf != "" {
+		t = p.tensor(t.AliasOf)
+	}
+	return t
+}
+
+func (p *planner) inputs(m *relay.Module) error {
+	for _, v := range m.Main().Params {
+		t := relay.Tensor(v)
+		if t == nil || !t.Shape.Known() {
+			return diag.Unsupported("plan", v.Name, "an input of type %v", v.Type()).At(v.Pos())
+		}
+		name := p.add(artifact.Tensor{Name: v.Name, DType: t.DType, Shape: t.Shape, Pool: ioPool})
+		port := artifact.Port{Name: v.Name, DType: t.DType, Shape: t.Shape, Tensor: name}
+		if d := m.Defaults[v.Name]; d != nil {
+			port.Default = p.weight(d, v.Name+".default")
+		}
+		p.values[v] = []string{name}
+		p.plan.Inputs = append(p.plan.Inputs, port)
+	}
+	return nil
+}
+
+// weight returns the tensor that holds a constant, one for all constants of the same type and bytes.
+func (p *planner) weight(v *tensor.Tensor, name string) string {
+	sum := sha256.Sum256(v.Data)
+	digest := hex.EncodeToString(sum[:])
+	key := fmt.Sprint(digest, v.DType, v.Shape)
+	if w, ok := p.weights[key]; ok {
+		return w
+	}
+	if name == "" {
+		name = "constant"
+	}
+	w := p.add(artifact.Tensor{Name: name, DType: v.DType, Shape: v.Shape, Pool: weightsPool})
+	p.weights[key], p.data[digest] = w, v.Data
+	p.plan.Weights = append(p.plan.Weights, artifact.Weight{Tensor: w, Digest: digest, Bytes: int64(len(v.Data))})
+	return w
+}
+
+// claimOutputs decides which results are written straight into the memory of an output: those that a kernel computes
+// and no other output has. A view's memory is that of what it views, so the claim goes to the producer.
+func (p *planner) claimOutputs(m *relay.Module, results []place, sites []*site, counts map[int]bool) map[place]string {
+	producer := map[relay.Expr]*site{}
+	for _, s := range sites {
+		producer[s.call] = s
+	}
+	direct := map[place]string{}
+	for i, r := range results {
+		if counts[i] {
+			continue
+		}
+		at := r
+		for {
+			s := producer[at.expr]
+			if s == nil || !s.view {
+				break
+			}
+			source, err := fields(s.args[0])
+			if err != nil || len(source) != 1 {
+				break
+			}
+			at = source[0]
+		}
+		if producer[at.expr] == nil {
+			continue
+		}
+		if _, claimed := direct[at]; claimed {
+			continue
+		}
+		t, err := flatten(r.expr.Type())
+		if err != nil {
+			continue
+		}
+		direct[at] = p.outputTensor(m.Outputs[i], t[r.index])
+	}
+	return direct
+}
+
+func (p *planner) outputTensor(name string, t *relay.TensorType) string {
+	return p.add(artifact.Tensor{Name: name, DType: t.DType, Shape: t.Shape, Pool: ioPool})
+}
+
+// operand returns the tensors of an expression's value.
+func (p *planner) operand(e relay.Expr) ([]string, error) {
+	places, err := fields(e)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, at := range places {
+		if _, ok := at.expr.(*relay.Constant); ok {
+			all = append(all, p.result(at))
+			continue
+		}
+		names, ok := p.values[at.expr]
+		if !ok {
+			return nil, diag.Internal("plan", fmt.Sprintf("%T", at.expr), "a value is used before it is computed").At(at.expr.Pos())
+		}
+		all = append(all, names[at.index])
+	}
+	return all, nil
+}
+
+// call adds the launches of one site.
+func (p *planner) call(s *site, direct map[place]string) error {
+	var args []string
+	for _, a := range s.args {
+		names, err := p.operand(a)
+		if err != nil {
+			return err
+		}
+		args = append(args, names...)
+	}
+	types, err := flatten(s.call.Type())
+	if err != nil {
+		return err
+	}
+	if s.view {
+		t := artifact.Tensor{Name: p.tensor(args[0]).Name + ".view", DType: types[0].DType, Shape: types[0].Shape,
+			Pool: p.tensor(args[0]).Pool, AliasOf: args[0]}
+		p.values[s.call] = []string{p.add(t)}
+		return nil
+	}
+	name := s.unit.name
+	if n := p.launch[name]; n > 0 {
+		name += "#" + strconv.Itoa(n+1)
+	}
+	p.launch[s.unit.name]++
+	results := make([]string, len(types))
+	for i, t := range types {
+		label := name
+		if len(types) > 1 {
+			label += ":" + strconv.Itoa(i)
+		}
+		x := artifact.Tensor{Name: label, DType: t.DType, Shape: t.Shape, Pool: arenaPool}
+		if out, ok := direct[place{s.call, i}]; ok {
+			if p.tensor(out).Shape.Equal(t.Shape) {
+				results[i] = out
+				continue
+			}
+			x.Pool, x.AliasOf = ioPool, out
+		}
+		results[i] = p.add(x)
+	}
+	p.values[s.call] = results
+	if err := p.launches(s, name, args, results); err != nil {
+		return err
+	}
+	p.layers = append(p.layers, layer{s, name, args, results, len(p.plan.Launches) - 1})
+	return nil
+}
+
+// launches adds one launch a kernel.
+func (p *planner) launches(s *site, name string, args, results []string) error {
+	u := s.unit
+	if len(u.params) != len(args)+len(results) {
+		return diag.Internal("plan", name, "its kernels have %d buffers for %d operands and %d results", len(u.params), len(args), len(results))
+	}
+	bound := map[*tir.Buffer]string{}
+	for i, b := range u.params {
+		bound[b] = slices.Concat(args, results)[i]
+	}
+	for _, b := range u.temps {
+		bound[b] = p.add(artifact.Tensor{Name: name + "." + b.Name, DType: b.DType, Shape: b.Shape, Pool: arenaPool})
+	}
+	for i, k := range u.kernels {
+		l := artifact.Launch{Kind: artifact.KernelLaunch, Name: name, Kernel: k.Name, Grid: []int64{int64(k.GridExtent)}, Nodes: nodesOf(u.fn),
+			Flops: u.work.flops / int64(len(u.kernels))}
+		if i > 0 {
+			l.Name = fmt.Sprintf("%s/%d", name, i)
+		}
+		if k.Group > 1 {
+			l.Grid[0], l.Group = int64(k.GridExtent)*int64(k.Group), []int64{int64(k.Group)}
+		}
+		for j, b := range k.Params {
+			t, ok := bound[b]
+			if !ok {
+				return diag.Internal("plan", name, "kernel %s has buffer %s, which is no operand, result or intermediate", k.Name, b.Name)
+			}
+			l.Buffers = append(l.Buffers, t)
+			list := &l.Reads
+			if j >= len(k.Params)-k.Outputs {
+				list = &l.Writes
+			}
+			if !slices.Contains(*list, t) {
+				*list = append(*list, t)
+				l.Traffic += p.tensor(t).Bytes
+			}
+		}
+		if len(u.kernels) == 1 && len(results) == 1 {
+			for _, param := range inPlaceParams(u.fn) {
+				if p.tensor(args[param]).Pool == arenaPool && p.tensor(results[0]).Pool == arenaPool {
+					l.InPlace = append(l.InPlace, artifact.InPlace{Write: results[0], Read: args[param]})
+				}
+			}
+		}
+		l.Chunk = chunk(l, p.target)
+		p.plan.Launches = append(p.plan.Launches, l)
+	}
+	return nil
+}
+
+// chunk returns how many grid steps one claim of a thread takes: about 32 claims a launch, so that 2 to 8 threads
+// share it evenly, but none below 5 microseconds, which a claim must be worth.
+func chunk(l artifact.Launch, t *target.Target) int64 {
+	grid := l.Grid[0]
+	if grid <= 1 {
+		return max(grid, 1)
+	}
+	const claims, least = 32, 5.0
+	peak := max(t.PeakGFLOPS(), 1) * 1e3 // operations a microsecond
+	const bandwidth = 1e4                // bytes a microsecond of one core
+	micros := math.Max(float64(l.Flops)/(peak/2), float64(l.Traffic)/bandwidth)
+	parts := min(max(int64(micros/least), 1), claims)
+	return (grid + parts - 1) / parts
+}
+
+// result returns the tensor at a place whose value is planned.
+func (p *planner) result(at place) string {
+	if k, ok := at.expr.(*relay.Constant); ok {
+		return p.weight(k.Value, k.Name)
+	}
+	return p.values[at.expr][at.index]
+}
+
+// output adds one output of the model; what no kernel wrote into its memory is copied there.
+func (p *planner) output(name string, at place) error {
+	types, err := flatten(at.expr.Type())
+	if err != nil {
+		return err
+	}
+	t := types[at.index]
+	from := p.result(at)
+	port := artifact.Port{Name: name, DType: t.DType, Shape: t.Shape}
+	root := p.root(from)
+	if bound := p.boundOutputs(); root.Pool == ioPool && !bound[root.Name] && root.Shape.Equal(t.Shape) && root.Bytes == p.tensor(from).Bytes {
+		port.Tensor = root.Name
+	} else {
+		port.Tensor = p.outputTensor(name, t)
+		p.plan.Launches = append(p.plan.Launches, artifact.Launch{Kind: artifact.CopyLaunch, Name: "copy " + name, Reads: []string{from},
+			Writes: []string{port.Tensor}, Traffic: 2 * p.tensor(from).Bytes})
+	}
+	p.plan.Outputs = append(p.plan.Outputs, port)
+	return nil
+}
+
+// boundOutputs are the external tensors that an input or an output has.
+func (p *planner) boundOutputs() map[string]bool {
+	bound := map[string]bool{}
+	for _, list := range [][]artifact.Port{p.plan.Inputs, p.plan.Outputs} {
+		for _, port := range list {
+			bound[port.Tensor] = true
+		}
+	}
+	return bound
+}
+
+// kernels lists the kernels of every unit once, in the order of their first launch.
+func (p *planner) kernels(sites []*site) {
+	seen := map[*unit]bool{}
+	for _, s := range sites {
+		if s.view || seen[s.unit] {
+			continue
+		}
+		seen[s.unit] = true
+		for _, k := range s.unit.kernels {
+			p.plan.Kernels = append(p.plan.Kernels, artifact.Kernel{Name: k.Name, Scratch: int64(k.Scratch)})
+		}
+	}
+}

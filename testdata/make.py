@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Writes the small models of testdata/onnx. Needs the Python packages onnx and numpy; the files are kept in the repository."""
+import pathlib
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OUT = pathlib.Path(__file__).parent / "onnx"
+F, I = TensorProto.FLOAT, TensorProto.INT64
+
+
+def weights(name, *shape, seed=1, scale=0.25):
+    return numpy_helper.from_array((np.random.RandomState(seed).randn(*shape) * scale).astype(np.float32), name)
+
+
+def ints(name, *values):
+    return numpy_helper.from_array(np.array(values, np.int64), name)
+
+
+def save(name, nodes, inputs, outputs, initializers=(), **keys):
+    value = lambda v: helper.make_tensor_value_info(*v)
+    graph = helper.make_graph(nodes, name, [value(v) for v in inputs], [value(v) for v in outputs], list(initializers))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="testdata")
+    onnx.checker.check_model(model)
+    onnx.save_model(model, OUT / (name + ".onnx"), **keys)
+
+
+def main():
+    OUT.mkdir(exist_ok=True)
+    n = helper.make_node
+    save("relu", [n("Relu", ["x"], ["y"])], [("x", F, ["batch", 3])], [("y", F, ["batch", 3])])
+    save("mlp", [n("Gemm", ["x", "w1", "b1"], ["h"], "fc1", transB=1), n("Relu", ["h"], ["r"], "relu"),
+                 n("Gemm", ["r", "w2", "b2"], ["l"], "fc2", transB=1), n("Softmax", ["l"], ["y"], "softmax", axis=1)],
+         [("x", F, [2, 20])], [("y", F, [2, 5])],
+         [weights("w1", 33, 20), weights("b1", 33, seed=2), weights("w2", 5, 33, seed=3), weights("b2", 5, seed=4)])
+    save("net", [n("Conv", ["x", "w1", "b1"], ["c1"], "conv1", pads=[1, 1, 1, 1], strides=[2, 2]), n("Relu", ["c1"], ["r1"], "relu1"),
+                 n("Conv", ["r1", "w2"], ["d"], "depthwise", pads=[1, 1, 1, 1], group=16), n("Clip", ["d", "zero", "six"], ["d6"], "relu6"),
+                 n("Conv", ["d6", "w3"], ["p"], "pointwise"), n("Add", ["p", "r1"], ["s"], "residual"),
+                 n("GlobalAveragePool", ["s"], ["g"], "pool"), n("Flatten", ["g"], ["f"], "flatten"),
+                 n("Gemm", ["f", "w4", "b4"], ["y"], "classes", transB=1)],
+         [("x", F, [1, 3, 17, 15])], [("y", F, [1, 10]), ("s", F, [1, 16, 9, 8])],
+         [weights("w1", 16, 3, 3, 3), weights("b1", 16, seed=2), weights("w2", 16, 1, 3, 3, seed=3), weights("w3", 16, 16, 1, 1, seed=4),
+          weights("w4", 10, 16, seed=5), weights("b4", 10, seed=6), numpy_helper.from_array(np.float32(0), "zero"),
+          numpy_helper.from_array(np.float32(6), "six")])
+    save("nms", [n("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "least"], ["picked"], "nms")],
+         [("boxes", F, [1, 6, 4]), ("scores", F, [1, 2, 6])], [("picked", I, ["n", 3])],
+         [ints("most", 3), numpy_helper.from_array(np.array([0.5], np.float32), "overlap"),
+          numpy_helper.from_array(np.array([0.1], np.float32), "least")])
+    save("external", [n("MatMul", ["x", "w"], ["y"], "product")], [("x", F, [4, 64])], [("y", F, [4, 32])], [weights("w", 64, 32)],
+         save_as_external_data=True, location="external.bin", size_threshold=0)
+    save("default", [n("Add", ["x", "b"], ["y"], "add")], [("x", F, [3]), ("b", F, [3])], [("y", F, [3])],
+         [numpy_helper.from_array(np.array([1, 2, 3], np.float32), "b")])
+    save("reshape", [n("Reshape", ["x", "shape"], ["y"], "reshape")], [("x", F, [2, 6]), ("shape", I, [2])], [("y", F, ["a", "b"])])
+    save("constant", [n("Identity", ["w"], ["y"], "identity"), n("Relu", ["x"], ["z"], "relu")], [("x", F, [2])], [("y", F, [3]), ("z", F, [2])],
+         [weights("w", 3)])
+    save("string", [n("StringNormalizer", ["x"], ["y"], "normalise", case_change_action="LOWER")],
+         [("x", TensorProto.STRING, [1])], [("y", TensorProto.STRING, [1])])
+
+
+if __name__ == "__main__":
+    main()

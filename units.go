@@ -1,0 +1,125 @@
+package texel
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/lower"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/target"
+	looppasses "github.com/texel-ml/texel/tir/transform"
+)
+
+// findSites lists the calls of main in launch order, each with its unit; calls of equal functions share one.
+func findSites(main *relay.Function) ([]*site, []*unit, error) {
+	var sites []*site
+	var units []*unit
+	byPrint := map[string]*unit{}
+	names := map[string]int{}
+	for e := range relay.PostOrder(main, false) {
+		var c *relay.Call
+		switch e := e.(type) {
+		case *relay.Call:
+			c = e
+		case *relay.Let, *relay.If:
+			return nil, nil, diag.Unsupported("plan", "main", "a branch or a binding that depends on the input").At(e.Pos())
+		default:
+			continue
+		}
+		fn, ok := c.Fn.(*relay.Function)
+		args := c.Args
+		if c.Fn != nil && !ok {
+			return nil, nil, diag.Unsupported("plan", "main", "a call of a function that is a value").At(c.Pos())
+		}
+		if !ok {
+			var err error
+			if fn, args, err = asFunction(c); err != nil {
+				return nil, nil, err
+			}
+		}
+		s := &site{call: c, fn: fn, args: args}
+		sites = append(sites, s)
+		if isView(fn) {
+			s.view = true
+			continue
+		}
+		print := fingerprint(fn)
+		if s.unit = byPrint[print]; s.unit == nil {
+			name := title(fn)
+			if names[name]++; names[name] > 1 {
+				name += "_" + strconv.Itoa(names[name])
+			}
+			s.unit = &unit{name: name, fn: fn, work: measure(fn)}
+			byPrint[print] = s.unit
+			units = append(units, s.unit)
+		}
+	}
+	return sites, units, nil
+}
+
+// lowerUnits makes the kernels of every unit, several at once. done is called with the number that are ready.
+func lowerUnits(ctx context.Context, units []*unit, tables *lower.Tables, t *target.Target, workers int, notes *diag.Notes, done func(int)) error {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	ready := atomic.Int64{}
+	lists := make([]*diag.Notes, len(units))
+	for i, u := range units {
+		lists[i] = &diag.Notes{}
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := u.lower(tables, t, lists[i]); err != nil {
+				return err
+			}
+			done(int(ready.Add(1)))
+			return nil
+		})
+	}
+	err := group.Wait()
+	for _, l := range lists { // in the order of the units, whoever was first
+		for _, n := range l.List() {
+			notes.Append(n)
+		}
+	}
+	return err
+}
+
+// lower makes the kernels of u. A panic is a bug of ours and becomes an error that names the function.
+func (u *unit) lower(tables *lower.Tables, t *target.Target, notes *diag.Notes) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = diag.Internal("lower", u.name, "%v\n%s", r, debug.Stack()).At(u.fn.Body.Pos())
+		}
+	}()
+	low, err := lower.Func(u.fn, u.name, tables, t, notes)
+	if err != nil {
+		return at(err, u.fn)
+	}
+	u.params, u.trace = low.Func.Params, low.Trace.String()
+	u.kernels, u.temps, err = looppasses.Lower(low.Func, looppasses.Options{})
+	return at(err, u.fn)
+}
+
+// at gives an error without a position that of the first node of fn.
+func at(err error, fn *relay.Function) error {
+	e, ok := err.(*diag.Error)
+	if !ok || e.Pos != (diag.Pos{}) {
+		return err
+	}
+	for x := range relay.PostOrder(fn, false) {
+		if c, ok := x.(*relay.Call); ok && c.Pos() != (diag.Pos{}) {
+			return e.At(c.Pos())
+		}
+	}
+	return err
+}
