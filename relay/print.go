@@ -43,7 +43,7 @@ type printer struct {
 	scopes *scopes
 	inline map[Expr]bool   // printed where they are used
 	names  map[Expr]string // %x, %0
-	taken  map[string]bool // names of variables
+	taken  map[string]int  // names of variables, with the last suffix that was tried for each
 	next   int             // number of the next name
 	todo   []printTask     // what is still to be written; the last one first
 }
@@ -59,7 +59,7 @@ type printTask struct {
 func newPrinter() *printer { return &printer{index: map[*Constant]int{}} }
 
 func (p *printer) define(name string, f *Function) {
-	p.scopes, p.inline, p.names, p.taken, p.next = newScopes(f), map[Expr]bool{}, map[Expr]string{}, map[string]bool{}, 0
+	p.scopes, p.inline, p.names, p.taken, p.next = newScopes(f), map[Expr]bool{}, map[Expr]string{}, map[string]int{}, 0
 	for _, e := range p.scopes.order {
 		for _, below := range p.scopes.below[e] {
 			if below != nil && p.scopes.uses[below.result] == 1 {
@@ -252,10 +252,13 @@ func (p *printer) name(v *Var) string {
 		base = "v" + base
 	}
 	name := base
-	for i := 1; p.taken[name]; i++ {
-		name = base + "_" + strconv.Itoa(i)
+	for used := true; used; {
+		if _, used = p.taken[name]; used {
+			p.taken[base]++
+			name = base + "_" + strconv.Itoa(p.taken[base])
+		}
 	}
-	p.taken[name] = true
+	p.taken[name] = 0
 	p.names[v] = "%" + name
 	return p.names[v]
 }

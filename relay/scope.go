@@ -9,30 +9,42 @@ type scope struct {
 	depth  int
 	result Expr
 	nodes  []Expr // that get a name here, operands first
+	inner  []*scope
 
-	primitive bool // the body of a primitive function
+	primitive  *scope // the innermost body of a primitive function around this scope, or it itself
+	from, till int    // number: scopes inside this one have numbers in [from, till); see scopes.number
 }
 
 // scopes says which node belongs to which scope of a function.
 type scopes struct {
 	order []Expr             // every node, nested functions' too, operands first
-	of    map[Expr]*scope    // the node's scope
+	of    map[Expr]*scope    // the node's scope; variables and constants have none, they stand in any
 	below map[Expr][2]*scope // the scopes that a Function (one), If (two) or Let (one) opens
 	uses  map[Expr]int
+	root  *scope
+	reads []read
 	bound map[*Var]*scope // where each variable is known
 	twice *Var            // a variable that is bound more than once, or nil
 }
 
+// read is one use of a variable.
+type read struct {
+	v  *Var
+	at *scope
+}
+
 func newScopes(f *Function) *scopes {
-	s := &scopes{of: map[Expr]*scope{}, below: map[Expr][2]*scope{}, uses: map[Expr]int{}, bound: map[*Var]*scope{}}
+	s := &scopes{of: map[Expr]*scope{}, below: map[Expr][2]*scope{}, uses: map[Expr]int{}, root: &scope{}, bound: map[*Var]*scope{}}
 	s.order = slices.Collect(PostOrder(f, true))
-	s.of[f] = &scope{}
+	s.of[f] = s.root
 	for _, e := range slices.Backward(s.order) {
 		at := s.of[e]
 		switch e := e.(type) {
 		case *Function:
 			body := s.open(at, e.Body)
-			body.primitive = e.Primitive
+			if e.Primitive {
+				body.primitive = body
+			}
 			s.below[e] = [2]*scope{body}
 			for _, p := range e.Params {
 				s.bind(p, body)
@@ -55,13 +67,21 @@ func newScopes(f *Function) *scopes {
 }
 
 func (s *scopes) open(parent *scope, result Expr) *scope {
-	c := &scope{parent: parent, depth: parent.depth + 1, result: result}
+	c := &scope{parent: parent, depth: parent.depth + 1, result: result, primitive: parent.primitive}
+	parent.inner = append(parent.inner, c)
 	s.use(result, c)
 	return c
 }
 
 func (s *scopes) use(e Expr, at *scope) {
 	s.uses[e]++
+	switch e := e.(type) {
+	case *Constant:
+		return
+	case *Var:
+		s.reads = append(s.reads, read{e, at})
+		return
+	}
 	if has := s.of[e]; has != nil {
 		at = common(has, at)
 	}
@@ -87,10 +107,28 @@ func common(a, b *scope) *scope {
 	return a
 }
 
-// within reports whether a is b or lies in it.
-func within(a, b *scope) bool {
-	for a.depth > b.depth {
-		a = a.parent
+// number numbers the scopes so that within is one comparison.
+func (s *scopes) number() {
+	type visit struct {
+		s    *scope
+		next int
 	}
-	return a == b
+	count := 1
+	stack := []visit{{s: s.root}}
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if top.next == len(top.s.inner) {
+			top.s.till = count
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		c := top.s.inner[top.next]
+		top.next++
+		c.from = count
+		count++
+		stack = append(stack, visit{s: c})
+	}
 }
+
+// within reports whether a is b or lies in it, after number.
+func within(a, b *scope) bool { return b.from <= a.from && a.from < b.till }

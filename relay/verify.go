@@ -77,21 +77,21 @@ func verifyFunction(name string, f *Function, ops *Table) error {
 	if s.twice != nil {
 		return invalid(s.twice.Name, "variable is bound more than once in %q", name).At(s.twice.Pos())
 	}
+	s.number()
+	for _, r := range s.reads {
+		at := s.bound[r.v]
+		if at == nil || !within(r.at, at) {
+			return invalid(r.v.Name, "variable is used where it is not bound, in %q", name).At(r.v.Pos())
+		}
+		if p := r.at.primitive; p != nil && !within(at, p) {
+			return invalid(r.v.Name, "a primitive function in %q reads a variable that is not its parameter", name).At(r.v.Pos())
+		}
+	}
 	for _, e := range s.order {
 		if e.Type() == nil {
 			return invalid(name, "a %T has no type", e).At(e.Pos())
 		}
 		switch e := e.(type) {
-		case *Var:
-			at := s.bound[e]
-			if at == nil || !within(s.of[e], at) {
-				return invalid(e.Name, "variable is used where it is not bound, in %q", name).At(e.Pos())
-			}
-			for inner := s.of[e]; inner != at; inner = inner.parent {
-				if inner.primitive {
-					return invalid(e.Name, "a primitive function in %q reads a variable that is not its parameter", name).At(e.Pos())
-				}
-			}
 		case *Constant:
 			if err := e.Value.Check(); err != nil {
 				return invalid("constant", "constant %q", e.Name).By(err).At(e.Pos())

@@ -1,0 +1,163 @@
+package relay
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tensor"
+)
+
+// call applies an operator of the table or stops the test.
+func call(t *testing.T, op string, attrs any, args ...Expr) Expr {
+	t.Helper()
+	c, err := NewCall(Core().Lookup(op), args, attrs, diag.Pos{})
+	require.NoError(t, err)
+	return c
+}
+
+func typed(name string, d tensor.DType, shape ...int) *Var {
+	return NewVar(name, &TensorType{dims(shape...), d}, diag.Pos{})
+}
+
+func constant(v ...float32) *Constant {
+	return NewConstant(tensor.Of(tensor.Float32, dims(len(v)), v...), "w", diag.Pos{})
+}
+
+func scalar[T tensor.Native](d tensor.DType, v T) *Constant {
+	return NewConstant(tensor.Of(d, dims(), v), "", diag.Pos{})
+}
+
+func fn(body Expr, params ...*Var) *Function {
+	return NewFunction(params, body, false, nil, diag.Pos{})
+}
+
+func module(body Expr, outputs []string, params ...*Var) *Module {
+	return &Module{Funcs: map[string]*Function{"main": fn(body, params...)}, Outputs: outputs}
+}
+
+func TestPrintIsRelaysText(t *testing.T) {
+	x := typed("input.1", tensor.Float32, 1, 3, 4, 4)
+	w := NewConstant(tensor.New(tensor.Float32, dims(2, 3, 1, 1)), "conv.weight", diag.Pos{})
+	conv := call(t, "nn.conv2d", with("nn.conv2d", func(a *ConvAttrs) { a.Strides, a.Channels = []int{2, 2}, 2 }), x, w)
+	p := typed("p0", tensor.Float32, 1, 2, 2, 2)
+	fused := NewFunction([]*Var{p}, call(t, "nn.relu", nil, call(t, "nn.leaky_relu", &AlphaAttrs{0.1}, p)), true,
+		map[string]string{"hash": "1f"}, diag.Pos{})
+	relu, err := NewCallFn(fused, []Expr{conv}, diag.Pos{})
+	require.NoError(t, err)
+	shared := call(t, "multiply", nil, relu, scalar(tensor.Float32, float32(0.5)))
+	parts := call(t, "split", &SplitAttrs{[]int{1}, 1}, shared)
+	first, err := NewTupleGet(parts, 0, diag.Pos{})
+	require.NoError(t, err)
+	m := module(NewTuple([]Expr{first, shared}, diag.Pos{}), []string{"a", "b"}, x)
+	m.Meta = map[string]string{"producer": "test <1>"}
+	require.NoError(t, VerifyOps(m, Core()))
+	require.Equal(t, `#[version = "0.0.5"]
+def @main(%input.1: Tensor[(1, 3, 4, 4), float32]) -> (Tensor[(1, 1, 2, 2), float32], Tensor[(1, 2, 2, 2), float32]) {
+  %0 = fn (%p0: Tensor[(1, 2, 2, 2), float32], Primitive=1, hash="1f") -> Tensor[(1, 2, 2, 2), float32] {
+    %1 = nn.leaky_relu(%p0, alpha=0.1f64) /* ty=Tensor[(1, 2, 2, 2), float32] */;
+    nn.relu(%1) /* ty=Tensor[(1, 2, 2, 2), float32] */
+  };
+  %2 = nn.conv2d(%input.1, meta[relay.Constant][0], strides=[2, 2], channels=2) /* ty=Tensor[(1, 2, 2, 2), float32] */;
+  %3 = %0(%2) /* ty=Tensor[(1, 2, 2, 2), float32] */;
+  %4 = multiply(%3, 0.5f) /* ty=Tensor[(1, 2, 2, 2), float32] */;
+  %5 = split(%4, indices_or_sections=[1], axis=1) /* ty=(Tensor[(1, 1, 2, 2), float32], Tensor[(1, 1, 2, 2), float32]) */;
+  %6 = %5.0 /* ty=Tensor[(1, 1, 2, 2), float32] */;
+  (%6, %4) /* ty=(Tensor[(1, 1, 2, 2), float32], Tensor[(1, 2, 2, 2), float32]) */
+}
+#[metadata]
+{
+  "relay.Constant": [
+    {"name":"conv.weight","dtype":"float32","shape":[2,3,1,1],"sha256":"9d908ecfb6b256def8b49a7c504e6c889c4b0e41fe6ce3e01863dd7b61a20aa0"}
+  ],
+  "meta": {"producer":"test <1>"},
+  "outputs": ["a","b"]
+}
+`, Print(m))
+}
+
+func TestPrintBindsWhereItsUsesAre(t *testing.T) {
+	x, c := typed("x", tensor.Float32, 2), typed("c", tensor.Bool)
+	both := call(t, "exp", nil, x)  // in both branches: bound outside
+	inner := call(t, "log", nil, x) // twice in one branch: bound there
+	then := call(t, "add", nil, both, call(t, "multiply", nil, inner, inner))
+	branch, err := NewIf(c, then, both, diag.Pos{})
+	require.NoError(t, err)
+	v := typed("1 bad", tensor.Float32, 2)
+	let := NewLet(v, branch, NewTuple([]Expr{call(t, "negative", nil, v)}, diag.Pos{}), diag.Pos{})
+	text := PrintFunction("f", fn(let, x, c))
+	require.Equal(t, `def @f(%x: Tensor[(2,), float32], %c: Tensor[(), bool]) -> (Tensor[(2,), float32],) {
+  %0 = exp(%x) /* ty=Tensor[(2,), float32] */;
+  %1 = if (%c) {
+    %2 = log(%x) /* ty=Tensor[(2,), float32] */;
+    %3 = multiply(%2, %2) /* ty=Tensor[(2,), float32] */;
+    add(%0, %3) /* ty=Tensor[(2,), float32] */
+  } else {
+    %0
+  } /* ty=Tensor[(2,), float32] */;
+  let %v1_bad: Tensor[(2,), float32] = %1;
+  %4 = negative(%v1_bad) /* ty=Tensor[(2,), float32] */;
+  (%4,) /* ty=(Tensor[(2,), float32],) */
+}
+`, text)
+	inside := call(t, "abs", nil, NewLet(v, call(t, "exp", nil, x), call(t, "negative", nil, v), diag.Pos{}))
+	require.Contains(t, PrintFunction("f", fn(inside, x)), `
+  %0 = {
+    let %v1_bad: Tensor[(2,), float32] = exp(%x) /* ty=Tensor[(2,), float32] */;
+    negative(%v1_bad) /* ty=Tensor[(2,), float32] */
+  };
+  abs(%0)`)
+}
+
+func TestScalarsStandInTheText(t *testing.T) {
+	for want, c := range map[string]*Constant{
+		"2f":                      scalar(tensor.Float32, float32(2)),
+		"1e-05f":                  scalar(tensor.Float32, float32(1e-5)),
+		"0.1f64":                  scalar(tensor.Float64, 0.1),
+		"1.5f16":                  scalar(tensor.Float16, uint16(0x3e00)),
+		"-3":                      scalar(tensor.Int32, int32(-3)),
+		"7i64":                    scalar(tensor.Int64, int64(7)),
+		"True":                    scalar(tensor.Bool, true),
+		"meta[relay.Constant][0]": scalar(tensor.Float32, float32(inf)),
+	} {
+		require.Contains(t, PrintFunction("f", fn(call(t, "copy", nil, c))), "copy("+want+")")
+	}
+	require.Contains(t, PrintFunction("f", fn(call(t, "copy", nil, scalar(tensor.Int8, int8(1))))), "copy(meta[relay.Constant][0])")
+}
+
+func TestAttributesPrintAsRelayDoes(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want string
+	}{
+		{1e-5, "1e-05f64"}, {float64(float32(1e-5)), "1e-05f"}, {2.0, "2f"}, {true, "True"}, {[]int{}, "[]"}, {[]float64{1, 0.5}, "[1f, 0.5f]"},
+		{"NCHW", `"NCHW"`}, {tensor.Float32, `"float32"`}, {-inf, `"-Inf"`},
+	} {
+		require.Equal(t, c.want, FormatAttr(c.v))
+	}
+}
+
+func TestDeepGraphsPrint(t *testing.T) {
+	x := typed("x", tensor.Float32, 1)
+	var chain Expr = x
+	neg := Core().Lookup("negative")
+	for range 100_000 {
+		c, err := NewCall(neg, []Expr{chain}, nil, diag.Pos{})
+		require.NoError(t, err)
+		chain = c
+	}
+	m := module(chain, []string{"y"}, x)
+	require.NoError(t, Verify(m))
+	require.Equal(t, 100_000+7, strings.Count(Print(m), "\n"))
+
+	var let Expr = x
+	for range 20_000 { // in A-normal form
+		v := typed("v", tensor.Float32, 1)
+		let = NewLet(v, call(t, "negative", nil, x), let, diag.Pos{})
+	}
+	m = module(let, []string{"y"}, x)
+	require.NoError(t, Verify(m))
+	require.Contains(t, Print(m), "let %v_19999: ")
+}
