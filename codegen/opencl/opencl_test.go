@@ -1,0 +1,101 @@
+package opencl
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/schedule/te"
+	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/transform"
+)
+
+// conv3x3 is a convolution over blocked channels with a border of zeros:
+//
+//	out[n, o, y, x, b] = Σ_{ky, kx, c, l} data[n, c, y+ky-1, x+kx-1, l] · weight[o, c, ky, kx, l, b]
+//
+// data (1, C/4, H, W, 4), weight (O/4, C/4, 3, 3, 4, 4).
+func conv3x3(c, o, h, w int) *tir.Func {
+	data := te.Placeholder("data", tensor.Float32, 1, c/4, h, w, 4)
+	weight := te.Placeholder("weight", tensor.Float32, o/4, c/4, 3, 3, 4, 4)
+	pad := te.Compute("pad", tensor.Float32, []int{1, c / 4, h + 2, w + 2, 4}, func(i []tir.Expr) tir.Expr {
+		y, x := tir.Minus(i[2], tir.I(1)), tir.Minus(i[3], tir.I(1))
+		inside := tir.All(tir.Bin(tir.GE, y, tir.I(0)), tir.Bin(tir.LT, y, tir.I(h)), tir.Bin(tir.GE, x, tir.I(0)), tir.Bin(tir.LT, x, tir.I(w)))
+		return tir.Sel(inside, data.At(i[0], i[1], y, x, i[4]), tir.Const(tensor.Float32, 0))
+	})
+	conv := te.Sum("conv", tensor.Float32, []int{1, o / 4, h, w, 4}, []int{3, 3, c / 4, 4}, func(i, r []tir.Expr) tir.Expr {
+		return tir.Times(pad.At(i[0], r[2], tir.Plus(i[2], r[0]), tir.Plus(i[3], r[1]), r[3]), weight.At(i[1], r[2], r[0], r[1], r[3], i[4]))
+	})
+	return te.Func("conv3x3", []*te.Tensor{data, weight}, []*te.Tensor{conv}, pad)
+}
+
+// schedule3x3 gives four channels of one pixel to a work-item; with a scope, the padded operand is read through it.
+func schedule3x3(t *testing.T, f *tir.Func, scope string) *tir.Func {
+	s := schedule.New(f)
+	conv := s.Block("conv")
+	grid := func(b schedule.Block) schedule.Loop {
+		l := s.Loops(b)
+		fused := s.Fuse(l[0], l[1], l[2], l[3])
+		parts := s.Split(fused, 0, 16)
+		s.Bind(parts[0], "blockIdx.x")
+		s.Bind(parts[1], "threadIdx.x")
+		return parts[1]
+	}
+	if scope != "" {
+		s.SetScope(s.Block("pad"), tir.Scope(scope))
+		pad := s.Block("pad")
+		l := s.Loops(pad)
+		s.Vectorize(l[4])
+		grid(pad)
+	} else {
+		s.ComputeInline(s.Block("pad"))
+	}
+	out := s.CacheWrite(conv, tir.Local)
+	s.Vectorize(s.Loops(out)[4])
+	s.ComputeAt(conv, grid(out))
+	inner := s.Loops(conv)
+	lanes, reduce := inner[len(inner)-5], inner[len(inner)-4:]
+	s.Reorder(reduce[0], reduce[1], reduce[2], reduce[3], lanes)
+	s.Vectorize(lanes)
+	s.Unroll(reduce[3])
+	require.NoError(t, s.Err())
+	return s.Func()
+}
+
+func TestConv(t *testing.T) {
+	pocl, err := target.Parse("pocl")
+	require.NoError(t, err)
+	for _, scope := range []string{"", "global.texture"} {
+		f := schedule3x3(t, conv3x3(8, 8, 5, 7), scope)
+		kernels, _, err := transform.Lower(f, transform.Options{Device: transform.GPU})
+		require.NoError(t, err)
+		for _, k := range kernels {
+			out, err := Emit(k, pocl)
+			require.NoError(t, err)
+			t.Log("\n" + out.Source)
+			compiles(t, out.Source)
+		}
+	}
+}
+
+// compiles gives a source to clang, where it is installed.
+func compiles(t *testing.T, source string) {
+	t.Helper()
+	clang, err := exec.LookPath("clang-19")
+	if err != nil {
+		return
+	}
+	path := filepath.Join(t.TempDir(), "kernel.cl")
+	require.NoError(t, os.WriteFile(path, []byte(source), 0o644))
+	for _, std := range []string{"CL1.2", "CL2.0"} {
+		out, err := exec.CommandContext(context.Background(), clang, "-fsyntax-only", "-target", "spir64", "-cl-std="+std, "-Wall", "-Werror", "-x", "cl", path).CombinedOutput()
+		require.NoError(t, err, "%s\n%s", out, source)
+	}
+}

@@ -1,0 +1,296 @@
+package opencl
+
+import (
+	"fmt"
+
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+)
+
+// body writes the kernel's body. A grid of one variable is declared in front.
+func (e *emitter) body() {
+	v := e.k.Grid
+	if v == nil {
+		e.stmt(e.k.Body)
+		return
+	}
+	e.a.Bind(v, 0, int64(e.k.GridExtent))
+	name := e.declareVar(v)
+	e.line("const %s %s = get_global_id(0);", e.intType(v), name)
+	if e.grid[0] > int64(e.k.GridExtent) {
+		e.line("if (%s >= %d)", name, e.k.GridExtent)
+		e.line("    return;")
+		e.divergent++
+	}
+	e.stmt(e.hoist(e.k.Body))
+}
+
+// declareVar declares a loop variable: int where its range fits.
+func (e *emitter) declareVar(v *tir.Var) string {
+	lo, hi, ok := e.a.Bounds(v)
+	e.wide[v] = !ok || !fitsInt(lo, hi+1)
+	return e.declare(v, v.Name)
+}
+
+func (e *emitter) intType(v *tir.Var) string {
+	if e.wide[v] {
+		return "long"
+	}
+	return "int"
+}
+
+// block writes a statement in braces.
+func (e *emitter) block(s tir.Stmt) {
+	e.depth++
+	e.stmt(s)
+	e.depth--
+	e.line("}")
+}
+
+// stmt writes a statement. What it declares lives to the end of the block of C that it stands in.
+func (e *emitter) stmt(s tir.Stmt) {
+	switch n := s.(type) {
+	case *tir.Seq:
+		e.seq(n.Stmts)
+	case *tir.For:
+		if n.Kind == tir.Bound && n.Thread != vthread {
+			e.boundLoop(n)
+		} else {
+			e.loop(n)
+		}
+	case *tir.Store:
+		e.store(n)
+	case *tir.If:
+		e.ifStmt(n)
+	case *tir.While:
+		e.line("while (%s) {", e.expr(n.Cond).s)
+		e.divergent++
+		e.block(n.Body)
+		e.divergent--
+	case *tir.Let:
+		e.let(n)
+	case *tir.Allocate:
+		e.allocate(n)
+	case *tir.Evaluate:
+		e.line("(void)%s;", e.expr(n.Value).at(unaryPrec))
+	default:
+		e.fail("statement %T", s)
+	}
+}
+
+// declares reports whether a statement declares something at its own level.
+func declares(s tir.Stmt) bool {
+	switch n := s.(type) {
+	case *tir.Let:
+		return true
+	case *tir.Allocate:
+		return n.Buffer.Scope != tir.Shared || declares(n.Body)
+	case *tir.For:
+		return n.Kind == tir.Bound && n.Thread != vthread
+	}
+	return false
+}
+
+// seq writes statements in order. One that declares something gets a block of its own, so that a sibling may declare the
+// same again. Where a value passes between the work-items of a group through shared memory it puts a barrier.
+func (e *emitter) seq(list []tir.Stmt) {
+	var pending traffic
+	for _, s := range list {
+		now := sharedTraffic(s)
+		if pending.conflicts(now) {
+			e.barrier()
+			pending = traffic{}
+		}
+		pending.add(now)
+		if declares(s) && len(list) > 1 {
+			e.line("{")
+			e.block(s)
+		} else {
+			e.stmt(s)
+		}
+	}
+}
+
+// traffic is what a statement does to shared buffers.
+type traffic struct{ reads, writes map[*tir.Buffer]bool }
+
+func sharedTraffic(s tir.Stmt) traffic {
+	t := traffic{map[*tir.Buffer]bool{}, map[*tir.Buffer]bool{}}
+	tir.Walk(s, func(n any) bool {
+		switch n := n.(type) {
+		case *tir.Load:
+			if n.Buffer.Scope == tir.Shared {
+				t.reads[n.Buffer] = true
+			}
+		case *tir.Store:
+			if n.Buffer.Scope == tir.Shared {
+				t.writes[n.Buffer] = true
+			}
+		}
+		return true
+	})
+	return t
+}
+
+func (t *traffic) add(o traffic) {
+	if t.reads == nil {
+		t.reads, t.writes = map[*tir.Buffer]bool{}, map[*tir.Buffer]bool{}
+	}
+	for b := range o.reads {
+		t.reads[b] = true
+	}
+	for b := range o.writes {
+		t.writes[b] = true
+	}
+}
+
+// conflicts reports whether what comes after t must wait for it.
+func (t *traffic) conflicts(after traffic) bool {
+	for b := range after.reads {
+		if t.writes[b] {
+			return true
+		}
+	}
+	for b := range after.writes {
+		if t.reads[b] || t.writes[b] {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *emitter) barrier() {
+	if e.divergent > 0 {
+		e.fail("a value passes between work-items inside a condition or a loop that they may decide differently")
+	}
+	e.line("barrier(CLK_LOCAL_MEM_FENCE);")
+}
+
+// loop writes a loop that a work-item runs by itself.
+func (e *emitter) loop(n *tir.For) {
+	leave := e.a.Scope()
+	defer leave()
+	lo, hi := e.expr(n.Min), e.expr(e.a.Simplify(tir.Plus(n.Min, n.Extent)))
+	e.a.BindLoop(n)
+	v := e.declareVar(n.Var)
+	if n.Kind == tir.Unrolled {
+		e.line("#pragma unroll")
+	}
+	e.line("for (%s %s = %s; %s < %s; ++%s) {", e.intType(n.Var), v, lo.s, v, hi.at(shiftPrec), v)
+	_, constant := tir.AsInt(n.Extent)
+	if !constant {
+		e.divergent++
+	}
+	e.depth++
+	e.stmt(n.Body)
+	if t := sharedTraffic(n.Body); t.conflicts(t) && len(t.reads) > 0 {
+		e.barrier() // before the next iteration writes what this one read
+	}
+	e.depth--
+	e.line("}")
+	if !constant {
+		e.divergent--
+	}
+	e.release(n.Var)
+}
+
+// boundLoop writes a loop whose iterations are the work-groups or the work-items of an axis.
+func (e *emitter) boundLoop(n *tir.For) {
+	leave := e.a.Scope()
+	defer leave()
+	axis, isThread, _ := threadAxis(n.Thread)
+	extent, _ := tir.AsInt(n.Extent)
+	function, have := "get_group_id", e.grid[axis]/e.group[axis]
+	if isThread {
+		function, have = "get_local_id", e.group[axis]
+	}
+	e.a.BindLoop(n)
+	v := e.declareVar(n.Var)
+	id := fmt.Sprintf("%s(%d)", function, axis)
+	if min := e.expr(n.Min); min.s != "0" {
+		id = min.at(addPrec) + " + (int)" + id
+	}
+	e.line("const %s %s = %s;", e.intType(n.Var), v, id)
+	body := n.Body
+	if !hasBound(body) {
+		body = e.hoist(body)
+	}
+	if extent == have {
+		e.stmt(body)
+	} else {
+		e.line("if (%s < %s) {", v, e.expr(e.a.Simplify(tir.Plus(n.Min, n.Extent))).at(shiftPrec))
+		if isThread {
+			e.divergent++
+		}
+		e.block(body)
+		if isThread {
+			e.divergent--
+		}
+	}
+	e.release(n.Var)
+}
+
+// hasBound reports whether a loop below s is bound to a grid axis.
+func hasBound(s tir.Stmt) bool {
+	found := false
+	tir.Walk(s, func(n any) bool {
+		f, ok := n.(*tir.For)
+		found = found || ok && f.Kind == tir.Bound && f.Thread != vthread
+		return !found
+	})
+	return found
+}
+
+func (e *emitter) ifStmt(n *tir.If) {
+	cond := e.expr(n.Cond)
+	e.line("if (%s) {", cond.s)
+	e.divergent++
+	leave := e.a.Assume(n.Cond)
+	e.depth++
+	e.stmt(n.Then)
+	e.depth--
+	leave()
+	if n.Else != nil {
+		e.line("} else {")
+		leave := e.a.Assume(&tir.Not{A: n.Cond})
+		e.depth++
+		e.stmt(n.Else)
+		e.depth--
+		leave()
+	}
+	e.line("}")
+	e.divergent--
+}
+
+func (e *emitter) let(n *tir.Let) {
+	leave := e.a.Scope()
+	defer leave()
+	value := e.expr(n.Value)
+	typ := e.registerType(n.Var.DType, 1)
+	if n.Var.DType == tensor.Int64 {
+		e.wide[n.Var] = value.wide
+		if !value.wide {
+			typ = "int"
+		}
+	}
+	e.a.BindValue(n.Var, n.Value)
+	e.line("const %s %s = %s;", typ, e.declare(n.Var, n.Var.Name), value.s)
+	e.stmt(n.Body)
+	e.release(n.Var)
+}
+
+func (e *emitter) allocate(n *tir.Allocate) {
+	switch n.Buffer.Scope {
+	case tir.Shared: // declared in front
+		e.stmt(n.Body)
+		return
+	case tir.Local, tir.Scratch:
+	default:
+		e.fail("buffer %s of scope %s is allocated inside a kernel", n.Buffer.Name, n.Buffer.Scope)
+		return
+	}
+	e.private(n.Buffer, n.Body)
+	e.stmt(n.Body)
+	e.release(n.Buffer)
+	delete(e.locals, n.Buffer)
+}
