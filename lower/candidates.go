@@ -62,7 +62,8 @@ func convCandidates(c *relay.Call, t *target.Target) []Candidate {
 	switch {
 	case a.Groups > 1 && perGroup == 1:
 		steps := float64(rows) * float64(inner) * float64((channels+t.Lanes(32)-1)/t.Lanes(32))
-		return []Candidate{{"depthwise", last, spatial + "IO", last, cost.Micros(steps/loadBound(t), t)}}
+		packed := "O" + spatial + "I" + strconv.Itoa(t.Lanes(32)) + "o"
+		return []Candidate{{"depthwise", last, packed, last, cost.Micros(steps/loadBound(t), t)}}
 	case a.Groups > 1:
 		return nil
 	}

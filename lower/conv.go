@@ -14,8 +14,8 @@ var convRules = map[string]OpRule{"conv": lowerConv}
 //
 //	out[n, o, x] = Σ_{k, c} data[n, g·C/G + c, x·stride + k·dilation − pad] · weight[o, c, k]
 //
-// The reduce variables are the window's axes, then the channel. A depthwise convolution reads its border through a
-// Select; others read from a padded copy of their operand, which the schedule keeps small. An operand that is computed on the
+// The reduce variables are the window's axes, then the channel. A depthwise convolution leaves out the
+// taps outside its operand; others read from a padded copy of their operand, which the schedule keeps small. An operand that is computed on the
 // way is held in the same place.
 func lowerConv(s *Site) ([]Operand, error) {
 	a := s.Call.Attrs.(*relay.ConvAttrs)
@@ -49,6 +49,10 @@ func lowerConv(s *Site) ([]Operand, error) {
 	}
 	weight := s.Tensor(1)
 	d := s.Out().DType
+	position := func(i, r []tir.Expr, n int) tir.Expr {
+		pos := tir.Plus(tir.Times(logicalIndex(out, i)[spatial[n]], tir.I(a.Strides[n])), tir.Times(r[n], tir.I(a.Dilation[n])))
+		return tir.Minus(pos, tir.I(begin[n]))
+	}
 	result := s.Reduce(s.Out().Shape, d, extents, tir.Const(d, 0), tir.Plus, func(i, r []tir.Expr) tir.Expr {
 		at := logicalIndex(out, i)
 		channel := r[len(spatial)]
@@ -58,22 +62,20 @@ func lowerConv(s *Site) ([]Operand, error) {
 		}
 		from := map[byte]tir.Expr{'N': at['N'], 'C': channel}
 		tap := map[byte]tir.Expr{'O': o, 'I': r[len(spatial)]}
-		var inside tir.Expr
 		for n := range spatial {
-			l := spatial[n]
-			pos := tir.Plus(tir.Times(at[l], tir.I(a.Strides[n])), tir.Times(r[n], tir.I(a.Dilation[n])))
-			pos = tir.Minus(pos, tir.I(begin[n]))
-			from[l], tap[l] = pos, r[n]
-			if depthwise && padded {
-				inside = tir.All(inside, within(pos, data.Extent(x.Shape, l)))
-			}
+			from[spatial[n]], tap[spatial[n]] = position(i, r, n), r[n]
 		}
-		read := source.Tensor.At(physicalIndex(data, from)...)
-		if inside != nil {
-			read = tir.Sel(inside, read, tir.Const(x.DType, 0))
-		}
-		return tir.Times(read, weight.At(physicalIndex(kernel, tap)...))
+		return tir.Times(source.At(physicalIndex(data, from)...), weight.At(physicalIndex(kernel, tap)...))
 	})
+	if depthwise && padded {
+		result.Tensor.Where(func(i, r []tir.Expr) tir.Expr {
+			var inside tir.Expr
+			for n := range spatial {
+				inside = tir.All(inside, within(position(i, r, n), data.Extent(x.Shape, spatial[n])))
+			}
+			return inside
+		})
+	}
 	anchor.Stage, anchor.Weight = result.Tensor, weight
 	s.SetAnchor(anchor)
 	return []Operand{result}, nil

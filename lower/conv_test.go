@@ -31,7 +31,7 @@ func (c convCase) function(t *testing.T, block int) *relay.Function {
 	kernel := fmt.Sprintf("OHWI%do", block)
 	shape := tensor.Shape{(c.o + block - 1) / block, c.k, c.k, c.c / c.groups, block}
 	if c.groups > 1 {
-		kernel, shape = "HWIO", tensor.Shape{c.k, c.k, 1, c.o}
+		kernel, shape = "OHWI16o", tensor.Shape{(c.o + 15) / 16, c.k, c.k, 1, 16}
 	}
 	x := relay.NewVar("x", &relay.TensorType{Shape: tensor.Shape{c.n, c.h, c.w, c.c}, DType: tensor.Float32}, diag.Pos{})
 	w := relay.NewVar("w", &relay.TensorType{Shape: shape, DType: tensor.Float32}, diag.Pos{})

@@ -115,35 +115,28 @@ func placePad(s *schedule.Schedule, d *Definition, grid schedule.Loop, t *target
 //	  rows · tiles of pixels
 //	    accumulators = 0; window: accumulators += vector of the operand · vector of the weight; store
 //
-// The border is read through a Select, which partition-loops cuts away from the inner rows and tiles.
+// Taps outside the operand are guarded; partition-loops cuts the guards away from the inner rows and tiles. One vector of
+// channels at a time leaves registers for the weights of a window.
 func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
 	anchor, out := anchorBlocks(s, d)
 	shape := d.Anchor.Stage.Shape()
 	rank := len(shape)
 	channels, pixels := shape[rank-1], shape[rank-2]
-	lanes := t.Lanes(32)
-	block := lanes
-	if channels >= 4*lanes && channels%(2*lanes) == 0 {
-		block = 2 * lanes
-	}
-	block = min(block, channels)
-	tl := cost.Tile{Rows: depthwiseTile(pixels), Vectors: ceilDiv(block, lanes), Lanes: min(lanes, block)}
+	tl := cost.Tile{Rows: depthwiseTile(pixels), Vectors: 1, Lanes: min(t.Lanes(32), channels)}
 
 	axes := s.Loops(out)
 	if s.Err() != nil {
 		return
 	}
-	c := s.Split(axes[rank-1], 0, block)
+	c := s.Split(axes[rank-1], 0, tl.Lanes)
 	w := s.Split(axes[rank-2], 0, tl.Rows)
-	order := []schedule.Loop{axes[0], c[0]}
-	order = append(order, axes[1:rank-2]...)
-	s.Reorder(append(order, w[0], w[1], c[1])...)
-	for _, l := range append(append([]schedule.Loop{}, axes[1:rank-2]...), w[0]) {
-		s.Annotate(l, "partition", "border")
-	}
-	grid := s.Fuse(axes[0], c[0])
+	outer := axes[:rank-2]
+	s.Reorder(append(append([]schedule.Loop{}, outer...), w[0], c[0], w[1], c[1])...)
+	s.Annotate(w[0], "partition", "border")
+	grid := s.Fuse(outer...)
+	s.Annotate(grid, "partition", "border")
 	s.Parallel(grid)
-	s.ComputeAt(anchor, w[0])
+	s.ComputeAt(anchor, c[0])
 	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
 	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-2], spatial[rank-1])...)
 	s.DecomposeReduction(anchor, reduce[0])

@@ -79,7 +79,11 @@ func (s *Schedule) ComputeAt(b Block, l Loop) {
 		s.refuse("compute_at", b.name, "%d of the %d blocks that read %s stand inside %s; wanted all", inside, consumers, buf.Name, l.v.Name)
 		return
 	}
-	nest := s.nestOver(block, buf, box, a, around)
+	nest, ok := s.nestOver(p.realize, box, a)
+	if !ok {
+		s.refuse("compute_at", b.name, "its guard is not over its own variables; wanted compute_at before its loops are split")
+		return
+	}
 	body := swap(s.fn.Root().Body, p.realize, nil)
 	target := findLoop(body, l.v)
 	c := *target
@@ -154,8 +158,10 @@ func touched(a *arith.Analyzer, c *place, r tir.Region) ([]tir.Range, bool) {
 	return box, true
 }
 
-// nestOver returns new loops around block that compute box of buf, spatial axes outside, reduce axes inside.
-func (s *Schedule) nestOver(block *tir.Block, buf *tir.Buffer, box []tir.Range, a *arith.Analyzer, around []*tir.For) tir.Stmt {
+// nestOver returns new loops around the realized block that compute box of its output, one loop for each variable in the
+// block's order. It reports false when the guard of the present realization cannot be said over the new loops.
+func (s *Schedule) nestOver(r *tir.BlockRealize, box []tir.Range, a *arith.Analyzer) (tir.Stmt, bool) {
+	block := r.Block
 	var loops []*tir.For
 	var where tir.Expr
 	values := make([]tir.Expr, len(block.Iters))
@@ -179,12 +185,31 @@ func (s *Schedule) nestOver(block *tir.Block, buf *tir.Buffer, box []tir.Range, 
 			where = tir.All(where, a.Simplify(tir.Bin(tir.GE, values[i], tir.I(0))), a.Simplify(tir.Bin(tir.LT, values[i], tir.I(iv.Extent))))
 		}
 	}
+	if r.Where != nil {
+		own := map[*tir.Var]tir.Expr{}
+		for i, old := range r.Values {
+			if v, ok := old.(*tir.Var); ok {
+				own[v] = values[i]
+			}
+		}
+		foreign := false
+		tir.Walk(r.Where, func(n any) bool {
+			if v, ok := n.(*tir.Var); ok && own[v] == nil {
+				foreign = true
+			}
+			return !foreign
+		})
+		if foreign {
+			return nil, false
+		}
+		where = tir.All(where, a.Simplify(tir.Subst(r.Where, own)))
+	}
 	var st tir.Stmt = &tir.BlockRealize{Values: values, Where: where, Block: block}
 	for i := len(loops) - 1; i >= 0; i-- {
 		loops[i].Body = st
 		st = loops[i]
 	}
-	return st
+	return st, true
 }
 
 func findLoop(body tir.Stmt, v *tir.Var) *tir.For {

@@ -23,6 +23,7 @@ type Tensor struct {
 	iters   []tir.IterVar // spatial, then reduce
 	spatial int           // how many of iters are spatial
 	init    tir.Expr      // of a reduction
+	where   tir.Expr      // the instances of a reduction that take part; nil: all
 	value   tir.Expr      // the element; in a reduction with the accumulator in acc's place
 	opaque  *opaque
 }
@@ -114,6 +115,17 @@ func Reduce(name string, d tensor.DType, shape, extents []int, init tir.Expr, co
 	return t
 }
 
+// Where limits the reduction t to the instances where cond(i, r) holds, and returns t. What the others would read need not
+// exist.
+func (t *Tensor) Where(cond func(i, r []tir.Expr) tir.Expr) *Tensor {
+	vars := make([]tir.Expr, len(t.iters))
+	for n, iv := range t.iters {
+		vars[n] = iv.Var
+	}
+	t.where = cond(vars[:t.spatial], vars[t.spatial:])
+	return t
+}
+
 // Sum is Reduce by addition.
 func Sum(name string, d tensor.DType, shape, extents []int, f func(i, r []tir.Expr) tir.Expr) *Tensor {
 	return Reduce(name, d, shape, extents, tir.Const(d, 0), tir.Plus, f)
@@ -189,6 +201,7 @@ func (t *Tensor) nest() tir.Stmt {
 	b := &tir.Block{Name: t.Buffer.Name, Iters: t.iters}
 	var at, values []tir.Expr
 	var loops []*tir.Var
+	bind := map[*tir.Var]tir.Expr{}
 	for _, iv := range t.iters {
 		if iv.Kind == tir.Spatial {
 			at = append(at, iv.Var)
@@ -196,13 +209,14 @@ func (t *Tensor) nest() tir.Stmt {
 		loop := tir.NewVar(iv.Var.Name)
 		loops = append(loops, loop)
 		values = append(values, loop)
+		bind[iv.Var] = loop
 	}
 	if t.init != nil {
 		b.Init = &tir.Store{Buffer: t.Buffer, Indices: at, Value: t.init}
 	}
 	b.Body = &tir.Store{Buffer: t.Buffer, Indices: at, Value: t.value}
 	b.Reads, b.Writes = tir.Accesses(b)
-	var s tir.Stmt = &tir.BlockRealize{Values: values, Block: b}
+	var s tir.Stmt = &tir.BlockRealize{Values: values, Where: tir.Subst(t.where, bind), Block: b}
 	for n := len(loops) - 1; n >= 0; n-- {
 		s = &tir.For{Var: loops[n], Min: tir.I(0), Extent: tir.I(t.iters[n].Extent), Body: s}
 	}
