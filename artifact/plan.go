@@ -118,6 +118,7 @@ type Image struct {
 	AllocHeight int64  `json:"alloc_height,omitempty"`
 	RowPitch    int64  `json:"row_pitch,omitempty"` // bytes, image-over-buffer
 	Folding     string `json:"folding"`             // which axes make width and height
+	Format      string `json:"format"`              // of a texel: channels, bits and kind, such as rgba16f, rgba32ui, r8i
 }
 
 // Life is the first and the last position that uses a tensor itself (not its aliases). See the package comment.

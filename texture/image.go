@@ -1,6 +1,8 @@
 package texture
 
 import (
+	"strconv"
+
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
@@ -37,6 +39,13 @@ func (t Texel) Packed() bool { return t.Lanes != t.Channels }
 
 // Term is one summand of a texel's coordinate: the index along Axis times Stride.
 type Term struct{ Axis, Stride int }
+
+// Format names the texel as the plan does: channels, bits of one and its kind, such as rgba16f, rgba32ui or r8i.
+func (t Texel) Format() string {
+	channels := map[int]string{1: "r", 4: "rgba"}[t.Channels]
+	kind := map[tensor.Kind]string{tensor.Float: "f", tensor.Signed: "i", tensor.Unsigned: "ui"}[t.Channel.Kind()]
+	return channels + strconv.Itoa(t.Channel.Bits()) + kind
+}
 
 // Image is the 2-D form of a tensor.
 type Image struct {

@@ -78,19 +78,21 @@ func TestTexels(t *testing.T) {
 		n     int
 		want  Texel
 		bytes int
+		name  string
 	}{
-		{tensor.Float32, 4, Texel{tensor.Float32, 4, 4}, 16},
-		{tensor.Float16, 4, Texel{tensor.Float16, 4, 4}, 8},
-		{tensor.Float16, 8, Texel{tensor.Uint32, 4, 8}, 16},
-		{tensor.Int8, 16, Texel{tensor.Uint32, 4, 16}, 16},
-		{tensor.Int8, 8, Texel{tensor.Uint16, 4, 8}, 8},
-		{tensor.Bool, 4, Texel{tensor.Uint8, 4, 4}, 4},
-		{tensor.Int32, 1, Texel{tensor.Int32, 1, 1}, 4},
+		{tensor.Float32, 4, Texel{tensor.Float32, 4, 4}, 16, "rgba32f"},
+		{tensor.Float16, 4, Texel{tensor.Float16, 4, 4}, 8, "rgba16f"},
+		{tensor.Float16, 8, Texel{tensor.Uint32, 4, 8}, 16, "rgba32ui"},
+		{tensor.Int8, 16, Texel{tensor.Uint32, 4, 16}, 16, "rgba32ui"},
+		{tensor.Int8, 8, Texel{tensor.Uint16, 4, 8}, 8, "rgba16ui"},
+		{tensor.Bool, 4, Texel{tensor.Uint8, 4, 4}, 4, "rgba8ui"},
+		{tensor.Int32, 1, Texel{tensor.Int32, 1, 1}, 4, "r32i"},
 	} {
 		got, err := texelOf(c.d, c.n)
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
 		require.Equal(t, c.bytes, got.Bytes())
+		require.Equal(t, c.name, got.Format())
 		require.Equal(t, c.n != 1 && c.n != 4, got.Packed())
 	}
 }
