@@ -16,7 +16,12 @@ import (
 // with convolutions of one element or dense layers for the products, act one of relu, swish, hard_swish, and gate one of
 // sigmoid, hard_sigmoid.
 func RecognizeSqueezeExcite(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
-	return rewrite("recognize-squeeze-excite", m, o, squeezeExcite)
+	return rewrite("recognize-squeeze-excite", m, o, squeezeExcite, func(r *rewriter, c *relay.Call) (relay.Expr, error) {
+		if c.Op.Name != "reshape" {
+			return nil, nil
+		}
+		return r.reshaped(c) // of the scale, that the pattern had in another shape
+	})
 }
 
 func squeezeExcite(r *rewriter, c *relay.Call) (relay.Expr, error) {

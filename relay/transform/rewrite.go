@@ -14,8 +14,9 @@ import (
 type rewriter struct {
 	step string
 	o    *Options
-	uses map[relay.Expr]int // how many operand places refer to a node of the new graph
-	pos  diag.Pos           // of the node that is rewritten: new nodes get it
+	uses map[relay.Expr]int  // how many operand places refer to a node of the new graph
+	made map[relay.Expr]bool // the nodes made for the node that is rewritten
+	pos  diag.Pos            // of the node that is rewritten: new nodes get it
 }
 
 // rule replaces a call whose operands have been rewritten; nil keeps it.
@@ -46,13 +47,16 @@ func rewriteExpr(step string, m *relay.Module, o *Options, f func(r *rewriter, e
 		if old == relay.Expr(main) {
 			return rebuilt, nil
 		}
-		r.pos = old.Pos()
+		r.pos, r.made = old.Pos(), map[relay.Expr]bool{}
 		to, err := f(r, rebuilt)
 		if err != nil {
 			return nil, err
 		}
 		if to == nil {
 			to = rebuilt
+		}
+		if r.made[to] {
+			r.uses[to] = 0 // it stands for the old node: that one's users are its users
 		}
 		r.uses[to] += users[old]
 		return to, nil
@@ -82,6 +86,9 @@ func (r *rewriter) call(name string, attrs any, args ...relay.Expr) (relay.Expr,
 		return nil, err
 	}
 	r.uses[c] = 1
+	if r.made != nil {
+		r.made[c] = true
+	}
 	return c, nil
 }
 
