@@ -58,6 +58,10 @@ func reduction(c *relay.Call) int {
 		if a, ok := c.Attrs.(*relay.ConvTransposeAttrs); ok {
 			return int(elems(weight)) / max(1, channels(weight.Shape, a.KernelLayout)) / max(1, a.Groups)
 		}
+		if _, ok := c.Attrs.(*relay.DenseAttrs); ok {
+			data := relay.Tensor(c.Args[0]).Shape
+			return data[len(data)-1]
+		}
 		// (B, M, K) times (B, K, N): the product of the operands over the result is B·K², or K² where B is on one side.
 		batch := int64(1)
 		if result := relay.Tensor(c); result != nil && len(weight.Shape) > 2 && len(result.Shape) > 2 {

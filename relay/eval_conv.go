@@ -252,8 +252,24 @@ func multiplyRow[T number](dst, a, b []T, stride int) {
 
 func evalDense(s *EvalSite) (Value, error) {
 	x, w := s.Wide(0), s.Wide(1)
-	k := w.Shape[1]
-	rows := x.Shape[:len(x.Shape)-1].Elems()
+	shape := s.Type.(*TensorType).Shape
+	k, rows := x.Shape[len(x.Shape)-1], x.Shape[:len(x.Shape)-1].Elems()
+	if l := s.Attrs.(*DenseAttrs).WeightLayout; l != "" {
+		var err error
+		if w, err = canonical(w, tensor.MustLayout(l), tensor.MustLayout("NK")); err != nil {
+			return nil, err
+		}
+	}
+	if units := shape[len(shape)-1]; w.Shape[0] > units { // its last block is padded
+		c := *w
+		c.Shape = tensor.Shape{units, k}
+		if c.F != nil {
+			c.F = c.F[:units*k]
+		} else {
+			c.I = c.I[:units*k]
+		}
+		w = &c
+	}
 	x = &tensor.Wide{DType: x.DType, Shape: tensor.Shape{rows, k}, F: x.F, I: x.I}
 	return evalProduct(s, x, w, false, true, tensor.Shape{rows, w.Shape[0]})
 }
