@@ -221,6 +221,9 @@ func (in *Instance) run(ctx context.Context, visit func(pos int) error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if in.watch.isClosed() {
+			return diag.Invalid("runtime", "", "instance was closed during the run")
+		}
 		return diag.Internal("runtime", "", "run ended early without being cancelled").By(err)
 	}
 	if err != nil {

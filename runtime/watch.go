@@ -85,6 +85,12 @@ func (w *watcher) loop() {
 	}
 }
 
+func (w *watcher) isClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
+}
+
 // close cancels the run in progress and ends the goroutine.
 func (w *watcher) close() {
 	w.mu.Lock()

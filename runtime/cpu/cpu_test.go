@@ -167,19 +167,26 @@ func TestOneGoroutineAtATime(t *testing.T) {
 	require.NoError(t, in.Run(context.Background()))
 }
 
+// soon runs with a context that ends after 20 ms and returns how much later the run ended: the least of five, since
+// the machine may be busy.
+func soon(t *testing.T, in *runtime.Instance) time.Duration {
+	least := time.Hour
+	for range 5 {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		begin := time.Now()
+		require.ErrorIs(t, in.Run(ctx), context.DeadlineExceeded)
+		least = min(least, time.Since(begin)-20*time.Millisecond)
+		cancel()
+	}
+	return least
+}
+
 func TestCancel(t *testing.T) {
 	m := open(t, long().write(t, nil))
 	for _, threads := range []int{1, 2} {
 		in := instance(t, m, threads)
 		in.Input(0)
-		for range 3 {
-			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
-			begin := time.Now()
-			err := in.Run(ctx)
-			cancel()
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.Less(t, time.Since(begin), 130*time.Millisecond)
-		}
+		require.Less(t, soon(t, in), 100*time.Millisecond)
 		gone, cancel := context.WithCancel(context.Background())
 		cancel()
 		require.ErrorIs(t, in.Run(gone), context.Canceled)
@@ -212,7 +219,7 @@ func TestCloseEndsARun(t *testing.T) {
 	go func() { ended <- in.Run(context.Background()) }()
 	time.Sleep(20 * time.Millisecond)
 	require.NoError(t, in.Close())
-	require.Error(t, <-ended)
+	require.ErrorContains(t, <-ended, "closed")
 	require.ErrorContains(t, in.Run(context.Background()), "instance is closed")
 	require.NoError(t, in.Close())
 }
@@ -316,11 +323,7 @@ func TestLoop(t *testing.T) {
 func TestEndlessLoopIsCancelled(t *testing.T) {
 	in := instance(t, open(t, doubling(1<<62, 0).write(t, nil)), 1)
 	floats(in.Input(0))[0] = 0
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	begin := time.Now()
-	require.ErrorIs(t, in.Run(ctx), context.DeadlineExceeded)
-	require.Less(t, time.Since(begin), 120*time.Millisecond)
+	require.Less(t, soon(t, in), 100*time.Millisecond)
 }
 
 func TestIf(t *testing.T) {
@@ -419,6 +422,24 @@ func TestVariantsThatCannotRunHere(t *testing.T) {
 	require.ErrorContains(t, err, "wanted shape (7,), compiled for (4096,)")
 	_, err = runtime.Open(path, runtime.Options{Devices: []runtime.Device{Device{}}, Target: "cortex-a55"})
 	require.ErrorContains(t, err, "wanted target cortex-a55")
+}
+
+func TestLadder(t *testing.T) {
+	lacking := func(_ *string, f *[]string) { *f = []string{"amx-quantum"} }
+	for _, change := range []func(*string, *[]string){nil, lacking} {
+		mod := chain()
+		mod.spare = mod.plan
+		m := open(t, mod.write(t, change))
+		want := "host"
+		if change != nil {
+			want = "spare"
+		}
+		require.Equal(t, want, m.Variant().Target)
+		in := instance(t, m, 1)
+		fill(in.Input(0), 1)
+		require.NoError(t, in.Run(context.Background()))
+		checkChain(t, in, 1)
+	}
 }
 
 func TestMissingKernel(t *testing.T) {

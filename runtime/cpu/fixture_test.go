@@ -22,6 +22,7 @@ import (
 type model struct {
 	plan    *artifact.Plan
 	weights map[string][]byte
+	spare   *artifact.Plan // of a second variant that runs anywhere on this architecture
 }
 
 func newModel() *model {
@@ -83,6 +84,9 @@ func (m *model) write(t testing.TB, change func(arch *string, features *[]string
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Variant("host", "cpu", arch, features, m.plan, []artifact.Code{{Name: "kernels.so", Data: code}}))
+	if m.spare != nil {
+		require.NoError(t, w.Variant("spare", "cpu", host.Arch, nil, m.spare, []artifact.Code{{Name: "kernels.so", Data: code}}))
+	}
 	require.NoError(t, w.Commit())
 	return path
 }
