@@ -36,7 +36,7 @@ func Candidates(c *relay.Call, t *target.Target) []Candidate {
 }
 
 // convCandidates offers channels-innermost layouts. A first layer (few input channels) may read channels-outermost data,
-// since pixels are broadcast one by one and its padded copy runs along rows.
+// since pixels are broadcast one by one and a padded copy runs along rows.
 func convCandidates(c *relay.Call, t *target.Target) []Candidate {
 	a := c.Attrs.(*relay.ConvAttrs)
 	plain := tensor.MustLayout(a.DataLayout)
@@ -71,7 +71,7 @@ func convCandidates(c *relay.Call, t *target.Target) []Candidate {
 	packed := "O" + spatial + "I" + strconv.Itoa(block) + "o"
 	price := cost.Micros(step*float64(inner), t)
 	list := []Candidate{{"direct", last, packed, last, price}}
-	if data := plain.Extent(relay.Tensor(c.Args[0]).Shape, 'C'); data <= 4 && hasPadding(a.Padding) {
+	if data := plain.Extent(relay.Tensor(c.Args[0]).Shape, 'C'); data <= 4 {
 		list = append([]Candidate{{"direct", "NC" + spatial, packed, last, price}}, list...)
 	}
 	return list

@@ -21,6 +21,8 @@ func Passes() []Pass {
 		{"combine-constants", "factors and biases that follow each other become one, in the form in which fold-scale-axis looks for them", CombineConstants},
 		{"fold-scale-axis", "factors of channels disappear in the weights of the convolution before or behind", FoldScaleAxis},
 		{"fold-pad", "a convolution pads by itself", FoldPad},
+		{"slice-splits", "a slice is an index map of its reader, a part of a split is a copy", SliceSplits},
+		{"recognize-dense", "a product with a constant matrix has a weight, which can be packed", RecognizeDense},
 		{"recognize-squeeze-excite", "pool, two dense layers and a gate as one operator; behind the activations and biases that it consists of", RecognizeSqueezeExcite},
 		{"eliminate-common-subexpressions", "equal nodes become one; behind the rewrites, which make equal nodes", EliminateCommonSubexpressions},
 		{"choose-layout", "each operator gets its fastest layout with the copies that it costs; the last pass that changes operators", ChooseLayout},

@@ -122,7 +122,7 @@ func TestPassesRewriteRows(t *testing.T) {
 	tables := map[string][]row{"simplify-inference": simplifyRows, "remove-identities": identityRows, "fold-constants": foldRows,
 		"recognize-activations": activationRows, "recognize-layer-norm": layerNormRows, "recognize-channel-shuffle": shuffleRows,
 		"combine-constants": combineRows, "fold-scale-axis": scaleRows, "fold-pad": padRows, "recognize-squeeze-excite": exciteRows,
-		"eliminate-common-subexpressions": commonRows, "pack-weights": packRows}
+		"eliminate-common-subexpressions": commonRows, "pack-weights": packRows, "slice-splits": sliceRows, "recognize-dense": denseRows}
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
