@@ -180,8 +180,9 @@ func (t *Target) check() error {
 			return bad("a gpu needs the object gpu")
 		}
 		if g.ImageWidth < 1 || g.ImageHeight < 1 || g.WorkGroup < 1 || len(g.WorkGroupAxis) != 3 || g.MaxArguments < 1 ||
-			g.MaxAllocBytes < 1 || g.Wave < 1 || g.LocalBytes < 0 || g.ImagePitchAlignment < 0 || g.ImageBaseAlignment < 0 {
-			return bad("gpu: limits must be positive, work_group_axis must have 3 numbers")
+			g.MaxAllocBytes < 1 || g.Wave < 1 || g.LocalBytes < 0 || g.ImagePitchAlignment < 0 || g.ImageBaseAlignment < 0 ||
+			g.BufferAlignment < 1 || g.BufferAlignment&(g.BufferAlignment-1) != 0 {
+			return bad("gpu: limits must be positive, work_group_axis must have 3 numbers, buffer_alignment must be a power of two")
 		}
 	default:
 		return bad("kind %q is none of cpu, gpu", t.Kind)

@@ -74,6 +74,7 @@ type GPULimits struct {
 	WorkGroupAxis       []int    `json:"work_group_axis"`       // work-items an axis
 	LocalBytes          int      `json:"local_bytes"`           // of a work-group
 	MaxAllocBytes       int64    `json:"max_alloc_bytes"`       // of one buffer
+	BufferAlignment     int64    `json:"buffer_alignment"`      // bytes, of a tensor inside a buffer; a power of two
 	MaxArguments        int      `json:"max_arguments"`         // of one kernel
 	Wave                int      `json:"wave"`                  // work-items in lock step
 	Registers           int      `json:"registers"`             // four-wide registers a lane slot; 0 is not known
