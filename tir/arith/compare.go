@@ -17,6 +17,9 @@ func truth(b bool) tir.Expr {
 // compare simplifies a comparison of scalar index expressions to a constant, to x < y, x == y or x != y.
 func (a *Analyzer) compare(op tir.BinaryOp, x, y tir.Expr) tir.Expr {
 	p, q := a.lin(x), a.lin(y)
+	if d := p.plus(q, -1); len(d.terms) == 0 && d.c == 0 {
+		return truth(op == tir.EQ || op == tir.LE || op == tir.GE)
+	}
 	if !a.exact(p) || !a.exact(q) {
 		bp, bq := a.bounds(p), a.bounds(q)
 		switch op {

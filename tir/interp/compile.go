@@ -312,12 +312,16 @@ func (c *compiler) open(b *tir.Block) func(*frame) {
 	for i, r := range append(slices.Clone(b.Writes), b.Reads...) {
 		bx := box{id: c.boxes}
 		c.boxes++
-		for _, g := range r.Ranges {
-			bx.lo = append(bx.lo, c.int(g.Min))
-			bx.extent = append(bx.extent, c.int(g.Extent))
-		}
 		if len(r.Ranges) != len(r.Buffer.Shape) {
 			c.fail("block %s has a region of %d axes of %s, which has %d", b.Name, len(r.Ranges), r.Buffer.Name, len(r.Buffer.Shape))
+			return nil
+		}
+		for d, g := range r.Ranges {
+			if loads(g.Min) || loads(g.Extent) { // where a lazy access is not made, its index may not be loaded
+				g = tir.Range{Min: tir.I(0), Extent: tir.I(r.Buffer.Shape[d])}
+			}
+			bx.lo = append(bx.lo, c.int(g.Min))
+			bx.extent = append(bx.extent, c.int(g.Extent))
 		}
 		all = append(all, bx)
 		ref.regions[r.Buffer] = append(ref.regions[r.Buffer], bx.id)
@@ -339,4 +343,14 @@ func (c *compiler) open(b *tir.Block) func(*frame) {
 			}
 		}
 	}
+}
+
+func loads(e tir.Expr) bool {
+	found := false
+	tir.Walk(e, func(n any) bool {
+		_, isLoad := n.(*tir.Load)
+		found = found || isLoad
+		return !found
+	})
+	return found
 }

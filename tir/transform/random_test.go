@@ -10,6 +10,7 @@ import (
 	"github.com/texel-ml/texel/tir/interp"
 	"github.com/texel-ml/texel/tir/tirtext"
 	"github.com/texel-ml/texel/tir/transform"
+	"github.com/texel-ml/texel/tir/verify"
 	"pgregory.net/rapid"
 )
 
@@ -191,6 +192,9 @@ func TestLowerKeepsResults(t *testing.T) {
 		opts := transform.Options{MaxUnroll: 1 << 20}
 		if rapid.Bool().Draw(t, "small") {
 			opts.MaxGrowth, opts.MaxLanes = 200, 4
+		}
+		if err := verify.Verify(f); err != nil {
+			t.Fatal(err)
 		}
 		if err := sameResults(f, opts); err != nil {
 			t.Fatal(err)

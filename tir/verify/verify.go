@@ -1,0 +1,425 @@
+// Package verify checks that a function of the loop IR in block form is legal.
+//
+// It checks the structure (nothing missing, a root block without iteration variables, While and Allocate only inside
+// opaque blocks), types and lanes, that variables and buffers are declared before their use and not twice, that the
+// value of each iteration variable is within its extent wherever the block runs, that the declared regions of each
+// block contain its accesses, and that a block with reduce variables initialises what it updates, itself or by a block
+// before it. That different instances of a block write different elements is what schedule primitives check.
+package verify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
+)
+
+// Verify returns an error that names the block or loop when f is not legal.
+func Verify(f *tir.Func) error {
+	v := &verifier{a: arith.New(), node: f.Name, written: map[*tir.Buffer]bool{}}
+	if err := v.function(f); err != nil {
+		return diag.Invalid("verify", v.node, "%s", err)
+	}
+	return nil
+}
+
+type verifier struct {
+	scope   Scope
+	a       *arith.Analyzer
+	node    string // for the error
+	blocks  []*open
+	bound   []binding            // variables bound around, outer first
+	written map[*tir.Buffer]bool // by a store before this place
+	opaque  int                  // opaque blocks around
+}
+
+// open is a block around the current place.
+type open struct {
+	block *tir.Block
+	bound int // how many variables were bound outside of it
+	own   map[*tir.Buffer]bool
+	root  bool
+}
+
+type binding struct {
+	v *tir.Var
+	r tir.Range
+}
+
+func (v *verifier) function(f *tir.Func) error {
+	if f.Outputs < 1 || f.Outputs > len(f.Params) {
+		return fmt.Errorf("%d outputs of %d parameters", f.Outputs, len(f.Params))
+	}
+	for _, b := range f.Params {
+		if _, err := v.scope.Buffer(b); err != nil {
+			return err
+		}
+	}
+	for _, s := range f.Scalars {
+		if _, err := v.scope.Var(s); err != nil {
+			return err
+		}
+	}
+	root, ok := f.Body.(*tir.BlockRealize)
+	if !ok || root.Block == nil || len(root.Block.Iters) > 0 || root.Where != nil || root.Block.Init != nil {
+		return fmt.Errorf("the body is no root block without iteration variables, condition and init")
+	}
+	if err := v.realize(root, true); err != nil {
+		return err
+	}
+	for _, b := range f.Params[len(f.Params)-f.Outputs:] {
+		if !v.written[b] {
+			return fmt.Errorf("output %s is never written", b.Name)
+		}
+	}
+	return nil
+}
+
+// declare declares a variable with its range for the time of f.
+func (v *verifier) declare(w *tir.Var, r tir.Range, f func() error) error {
+	undo, err := v.scope.Var(w)
+	if err != nil {
+		return err
+	}
+	leave := v.a.Scope()
+	if w.DType == tensor.Int64 {
+		v.a.BindExpr(w, r.Min, r.Extent)
+	}
+	v.bound = append(v.bound, binding{w, r})
+	err = f()
+	v.bound = v.bound[:len(v.bound)-1]
+	leave()
+	undo()
+	return err
+}
+
+// under assumes a condition for the time of f.
+func (v *verifier) under(cond tir.Expr, f func() error) error {
+	leave := v.a.Assume(cond)
+	defer leave()
+	return f()
+}
+
+func (v *verifier) stmt(s tir.Stmt) error {
+	switch n := s.(type) {
+	case nil:
+		return fmt.Errorf("a statement is missing")
+	case *tir.For:
+		return v.loop(n)
+	case *tir.BlockRealize:
+		return v.realize(n, false)
+	case *tir.Store:
+		return v.store(n)
+	case *tir.Seq:
+		for _, c := range n.Stmts {
+			if err := v.stmt(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *tir.If:
+		if err := v.value("a condition", n.Cond, tir.Bool); err != nil {
+			return err
+		}
+		if err := v.under(n.Cond, func() error { return v.stmt(n.Then) }); err != nil || n.Else == nil {
+			return err
+		}
+		return v.under(&tir.Not{A: n.Cond}, func() error { return v.stmt(n.Else) })
+	case *tir.While:
+		if v.opaque == 0 {
+			return fmt.Errorf("a while outside an opaque block")
+		}
+		if err := v.value("a condition", n.Cond, tir.Bool); err != nil {
+			return err
+		}
+		return v.stmt(n.Body)
+	case *tir.Let:
+		if err := v.value("the value of "+n.Var.Name, n.Value, n.Var.Type()); err != nil {
+			return err
+		}
+		return v.declare(n.Var, tir.Range{Min: n.Value, Extent: tir.I(1)}, func() error { return v.stmt(n.Body) })
+	case *tir.Allocate:
+		if v.opaque == 0 {
+			return fmt.Errorf("an allocation of %s outside an opaque block", n.Buffer.Name)
+		}
+		undo, err := v.scope.Buffer(n.Buffer)
+		if err != nil {
+			return err
+		}
+		defer undo()
+		v.blocks[len(v.blocks)-1].own[n.Buffer] = true
+		return v.stmt(n.Body)
+	case *tir.Evaluate:
+		_, err := v.scope.Expr(n.Value)
+		if err != nil {
+			return err
+		}
+		return v.loads(n.Value)
+	}
+	return fmt.Errorf("unknown statement %T", s)
+}
+
+// value checks an expression of a statement: its type and its loads.
+func (v *verifier) value(what string, e tir.Expr, want tir.Type) error {
+	if err := v.scope.Typed(what, e, want); err != nil {
+		return err
+	}
+	return v.loads(e)
+}
+
+// GridAxis reports whether a loop may be bound to an axis of that name.
+func GridAxis(name string) bool {
+	axis, ok := strings.CutPrefix(name, "blockIdx.")
+	if !ok {
+		axis, ok = strings.CutPrefix(name, "threadIdx.")
+	}
+	return name == "vthread" || ok && (axis == "x" || axis == "y" || axis == "z")
+}
+
+func (v *verifier) loop(n *tir.For) error {
+	if n.Var == nil {
+		return fmt.Errorf("a loop has no variable")
+	}
+	if n.Kind == tir.Bound {
+		if !GridAxis(n.Thread) {
+			v.node = n.Var.Name
+			return fmt.Errorf("the loop is bound to %q, which is no grid axis", n.Thread)
+		}
+	} else if n.Thread != "" {
+		v.node = n.Var.Name
+		return fmt.Errorf("the %v loop names grid axis %q", n.Kind, n.Thread)
+	}
+	for _, e := range []tir.Expr{n.Min, n.Extent} {
+		if err := v.value("a bound of loop "+n.Var.Name, e, n.Var.Type()); err != nil {
+			return err
+		}
+	}
+	return v.declare(n.Var, tir.Range{Min: n.Min, Extent: n.Extent}, func() error { return v.stmt(n.Body) })
+}
+
+func (v *verifier) store(n *tir.Store) error {
+	t, err := v.scope.Access(n.Buffer, n.Indices)
+	if err != nil {
+		return err
+	}
+	if err := v.value("the value stored to "+n.Buffer.Name, n.Value, t); err != nil {
+		return err
+	}
+	for _, e := range n.Indices {
+		if err := v.loads(e); err != nil {
+			return err
+		}
+	}
+	v.written[n.Buffer] = true
+	return v.covered(n.Buffer, n.Indices, true)
+}
+
+// loads checks that the regions of the blocks around contain the loads of e.
+func (v *verifier) loads(e tir.Expr) error {
+	switch n := e.(type) {
+	case *tir.Select: // lazy: what a side reads, it reads under the condition
+		if err := v.loads(n.Cond); err != nil {
+			return err
+		}
+		if n.Cond.Type().Lanes == 1 {
+			if err := v.under(n.Cond, func() error { return v.loads(n.Then) }); err != nil {
+				return err
+			}
+			return v.under(&tir.Not{A: n.Cond}, func() error { return v.loads(n.Else) })
+		}
+	case *tir.Load:
+		if err := v.covered(n.Buffer, n.Indices, false); err != nil {
+			return err
+		}
+		for _, i := range n.Indices {
+			if err := v.loads(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, c := range children(e) {
+		if err := v.loads(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func children(e tir.Expr) []tir.Expr {
+	switch n := e.(type) {
+	case *tir.Binary:
+		return []tir.Expr{n.A, n.B}
+	case *tir.Not:
+		return []tir.Expr{n.A}
+	case *tir.Select:
+		return []tir.Expr{n.Cond, n.Then, n.Else}
+	case *tir.Cast:
+		return []tir.Expr{n.A}
+	case *tir.Call:
+		return n.Args
+	case *tir.Ramp:
+		return []tir.Expr{n.Base, n.Stride}
+	case *tir.Broadcast:
+		return []tir.Expr{n.A}
+	}
+	return nil
+}
+
+func (v *verifier) realize(n *tir.BlockRealize, root bool) error {
+	b := n.Block
+	v.node = b.Name
+	if len(n.Values) != len(b.Iters) {
+		return fmt.Errorf("%d values for %d iteration variables", len(n.Values), len(b.Iters))
+	}
+	if v.opaque > 0 {
+		return fmt.Errorf("the block is inside an opaque block")
+	}
+	if n.Where != nil {
+		if err := v.value("the condition", n.Where, tir.Bool); err != nil {
+			return err
+		}
+	}
+	return v.under(n.Where, func() error {
+		reduces := false
+		for i, iv := range b.Iters {
+			if err := v.value("the value of "+iv.Var.Name, n.Values[i], tir.Index); err != nil {
+				return err
+			}
+			lo, hi, ok := v.a.Bounds(n.Values[i])
+			if !ok || lo < 0 || hi >= int64(iv.Extent) {
+				if !v.a.Prove(tir.Bin(tir.And, tir.Bin(tir.GE, n.Values[i], tir.I(0)), tir.Bin(tir.LT, n.Values[i], tir.I(iv.Extent)))) {
+					return fmt.Errorf("the value of %s may be outside [0, %d): it is in [%d, %d]", iv.Var.Name, iv.Extent, lo, hi)
+				}
+			}
+			reduces = reduces || iv.Kind == tir.Reduce
+		}
+		if b.Init != nil && !reduces {
+			return fmt.Errorf("the block has an init but no reduce variable")
+		}
+		return v.iters(n, 0, root, reduces)
+	})
+}
+
+// iters declares the iteration variables from i on, then checks what is inside the block.
+func (v *verifier) iters(n *tir.BlockRealize, i int, root, reduces bool) error {
+	b := n.Block
+	if i < len(b.Iters) {
+		undo, err := v.scope.Var(b.Iters[i].Var)
+		if err != nil {
+			return err
+		}
+		defer undo()
+		leave := v.a.Scope()
+		defer leave()
+		v.a.Bind(b.Iters[i].Var, 0, int64(b.Iters[i].Extent)) // the block is legal for every value of its variables
+		v.bound = append(v.bound, binding{b.Iters[i].Var, tir.Range{Min: n.Values[i], Extent: tir.I(1)}})
+		defer func() { v.bound = v.bound[:len(v.bound)-1] }()
+		return v.iters(n, i+1, root, reduces)
+	}
+	o := &open{block: b, bound: len(v.bound), own: map[*tir.Buffer]bool{}, root: root}
+	for _, list := range [][]tir.Region{b.Reads, b.Writes} {
+		for _, r := range list {
+			if len(r.Ranges) != len(r.Buffer.Shape) {
+				return fmt.Errorf("a region of %s has %d axes, wanted %d", r.Buffer.Name, len(r.Ranges), len(r.Buffer.Shape))
+			}
+			for _, g := range r.Ranges {
+				for _, e := range []tir.Expr{g.Min, g.Extent} {
+					if err := v.scope.Typed("a bound of a region of "+r.Buffer.Name, e, tir.Index); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	for _, a := range b.Allocs {
+		undo, err := v.scope.Buffer(a)
+		if err != nil {
+			return err
+		}
+		defer undo()
+		o.own[a] = true
+	}
+	v.blocks = append(v.blocks, o)
+	defer func() { v.blocks = v.blocks[:len(v.blocks)-1] }()
+	if b.Opaque {
+		v.opaque++
+		defer func() { v.opaque-- }()
+	}
+	if b.Init != nil {
+		if err := v.stmt(b.Init); err != nil {
+			return err
+		}
+	} else if reduces && !b.Opaque {
+		for _, r := range b.Writes {
+			if !v.written[r.Buffer] && !o.own[r.Buffer] {
+				return fmt.Errorf("the block reduces into %s, which neither an init nor a block before it writes", r.Buffer.Name)
+			}
+		}
+	}
+	if b.Body == nil {
+		return fmt.Errorf("the block has no body")
+	}
+	err := v.stmt(b.Body)
+	if err == nil {
+		v.node = b.Name
+	}
+	return err
+}
+
+// covered checks that an access lies in a region that each block around declares.
+func (v *verifier) covered(b *tir.Buffer, indices []tir.Expr, store bool) error {
+	for i := len(v.blocks) - 1; i >= 0; i-- {
+		o := v.blocks[i]
+		if o.root || o.own[b] {
+			return nil
+		}
+		over := map[*tir.Var]tir.Range{}
+		for _, w := range v.bound[o.bound:] {
+			over[w.v] = w.r
+		}
+		box := make([]tir.Range, len(indices))
+		for d, e := range indices {
+			if t, ok := v.a.Touched([]tir.Expr{e}, over); ok {
+				box[d] = t[0]
+				continue
+			}
+			box[d] = tir.Range{Min: tir.I(0), Extent: tir.I(b.Shape[d])} // an index out of a buffer: anything
+		}
+		if !v.declared(o.block, b, box, store) {
+			v.node = o.block.Name
+			what := "reads"
+			if store {
+				what = "writes"
+			}
+			return fmt.Errorf("the block %s %s outside the regions that it declares", what, b.Name)
+		}
+	}
+	return nil
+}
+
+func (v *verifier) declared(block *tir.Block, b *tir.Buffer, box []tir.Range, store bool) bool {
+	lists := [][]tir.Region{block.Writes}
+	if !store {
+		lists = append(lists, block.Reads) // a block may read what it writes
+	}
+	for _, list := range lists {
+		for _, r := range list {
+			if r.Buffer != b {
+				continue
+			}
+			inside := true
+			for d := range box {
+				whole := tir.IsConst(r.Ranges[d].Min, 0) && tir.IsConst(r.Ranges[d].Extent, int64(b.Shape[d]))
+				inside = inside && (whole || v.a.Covers(r.Ranges[d:d+1], box[d:d+1]))
+			}
+			if inside {
+				return true
+			}
+		}
+	}
+	return false
+}
