@@ -50,7 +50,7 @@ func evalConv(s *EvalSite) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, c, o := p.data.Shape[0], p.data.Shape[1], p.kernel.Shape[0]
+	n, c, o := p.data.Shape[0], p.data.Shape[1], p.out.Shape[1] // the weight's last block may be padded
 	w := newWindow(p.data.Shape[2:], p.out.Shape[2:], p.kernel.Shape[2:], a.Strides, a.Padding, a.Dilation)
 	if p.out.F != nil {
 		convolve(s, p.out.F, p.data.F, p.kernel.F, n, c, o, a.Groups, &w)

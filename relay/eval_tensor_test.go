@@ -32,6 +32,11 @@ var tensorExamples = []example{
 	{"nn.conv2d", with("nn.conv2d", func(a *ConvAttrs) { a.OutDType = tensor.Int32 }),
 		[]Value{num(tensor.Int8, dims(1, 2, 1, 1), 100, 100), num(tensor.Int8, dims(1, 2, 1, 1), 100, 3)},
 		num(tensor.Int32, dims(1, 1, 1, 1), 10300)},
+	// Three output channels in a weight packed by four.
+	{"nn.conv2d", with("nn.conv2d", func(a *ConvAttrs) { a.KernelLayout, a.Channels = "OHWI4o", 3 }),
+		[]Value{f32(dims(1, 1, 1, 1), 2), f32(dims(1, 1, 1, 1, 4), 1, 2, 3, 0)}, f32(dims(1, 3, 1, 1), 2, 4, 6)},
+	{"nn.conv2d", with("nn.conv2d", func(a *ConvAttrs) { a.KernelLayout, a.Channels, a.Groups = "OHWI4o", 3, 3 }),
+		[]Value{f32(dims(1, 3, 1, 1), 2, 3, 4), f32(dims(1, 1, 1, 1, 4), 1, 2, 3, 0)}, f32(dims(1, 3, 1, 1), 2, 6, 12)},
 	{"nn.conv1d", with("nn.conv1d", func(a *ConvAttrs) { a.Padding = []int{1, 1} }),
 		[]Value{f32(dims(1, 1, 3), 1, 2, 3), f32(dims(1, 1, 3), 1, 10, 100)}, f32(dims(1, 1, 3), 210, 321, 32)},
 	{"nn.conv3d", nil, []Value{count(1, 1, 2, 2, 2), f32(dims(1, 1, 2, 2, 2), 1, 0, 0, 0, 0, 0, 0, 10)}, f32(dims(1, 1, 1, 1, 1), 70)},
@@ -45,6 +50,8 @@ var tensorExamples = []example{
 	{"nn.conv3d_transpose", nil, []Value{f32(dims(1, 1, 1, 1, 1), 3), count(1, 1, 1, 2, 2)}, f32(dims(1, 1, 1, 2, 2), 0, 3, 6, 9)},
 
 	{"nn.dense", nil, []Value{f32(dims(2, 3), 1, 2, 3, 4, 5, 6), f32(dims(2, 3), 1, 0, 1, 0, 1, 0)}, f32(dims(2, 2), 4, 2, 10, 5)},
+	{"nn.dense", &DenseAttrs{Units: 3, WeightLayout: "NK2n"}, []Value{f32(dims(1, 2), 1, 10), f32(dims(2, 2, 2), 1, 2, 3, 4, 5, 0, 6, 0)},
+		f32(dims(1, 3), 31, 42, 65)},
 	{"nn.matmul", nil, []Value{f32(dims(2, 1, 2), 1, 2, 3, 4), f32(dims(2, 1), 10, 1)}, f32(dims(2, 1, 1), 12, 34)},
 	{"nn.matmul", &MatmulAttrs{TransposeA: true, TransposeB: true}, []Value{f32(dims(2, 1), 1, 2), f32(dims(3, 2), 1, 2, 3, 4, 5, 6)},
 		f32(dims(1, 3), 5, 11, 17)},

@@ -177,11 +177,11 @@ func inferConv(s *Site) (Type, error) {
 	if block := c.kernel.Block('O'); block > 1 && a.Channels <= c.o && a.Channels > c.o-block {
 		c.o = a.Channels // the rest of the weight's last block is padding
 	}
-	if c.o%a.Groups != 0 {
-		return nil, s.Illegal("%d output channels are no multiple of %d groups", c.o, a.Groups)
-	}
 	if a.Channels != 0 && a.Channels != c.o {
 		return nil, s.Illegal("channels=%d, but weight has %d", a.Channels, c.o)
+	}
+	if c.o%a.Groups != 0 {
+		return nil, s.Illegal("%d output channels are no multiple of %d groups", c.o, a.Groups)
 	}
 	out := make(tensor.Shape, len(c.in))
 	for i, d := range c.in {

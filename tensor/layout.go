@@ -44,7 +44,10 @@ func ParseLayout(s string) (Layout, error) {
 				j++
 			}
 			n, err := strconv.Atoi(s[i:j])
-			if err != nil || j == len(s) || s[j] < 'a' || s[j] > 'z' {
+			if err != nil {
+				n = maxBlock + 1 // more digits than an int holds
+			}
+			if j == len(s) || s[j] < 'a' || s[j] > 'z' {
 				return Layout{}, fmt.Errorf("layout %q: a lower-case letter must follow block %q", s, s[i:j])
 			}
 			letter := s[j] - 'a' + 'A'
@@ -52,7 +55,7 @@ func ParseLayout(s string) (Layout, error) {
 				return Layout{}, fmt.Errorf("layout %q splits axis %c, which does not stand before its block", s, letter)
 			}
 			if n > maxBlock || n*l.Block(letter) > maxBlock {
-				return Layout{}, fmt.Errorf("layout %q: block %d is above %d", s, n, maxBlock)
+				return Layout{}, fmt.Errorf("layout %q: block %s is above %d", s, s[i:j], maxBlock)
 			}
 			l.axes = append(l.axes, LayoutAxis{letter, n})
 			i = j + 1

@@ -53,24 +53,42 @@ func IntRange(d DType) (lo, hi int64) {
 	return 0, int64(^uint64(0) >> (64 - d.Bits()))
 }
 
-// Tolerance returns by how much a result of element type d, computed as a sum of n terms, may differ from the exact
-// one: |got − want| ≤ atol + rtol·|want|, where inputs are of magnitude 1. Rounding errors of a sum of n terms grow like
-// √n for terms of mixed sign; the factor 16 covers order of summation, fused or separate multiplications, Winograd
-// transforms and approximated functions of a few units in the last place. float16 and bfloat16 results are assumed to
-// be summed in float32 and rounded once for each of a few operators. Integer results must be equal.
-func Tolerance(d DType, n int) (rtol, atol float64) {
+// Unit returns u(d), half the distance from 1 to the next larger number of a floating-point type; 0 for integers.
+func Unit(d DType) float64 {
 	if !d.IsFloat() {
-		return 0, 0
+		return 0
 	}
-	grow := math.Sqrt(float64(max(n, 1)))
-	unit := Epsilon(d)
-	switch d {
-	case Float64, Float32:
-		tol := 16 * unit * grow
-		return tol, tol
+	return Epsilon(d) / 2
+}
+
+// Relative returns the relative error that a result of element type d may have which sums up n products and passes
+// steps other roundings, relative to the largest magnitude that the sum passes through:
+//
+//	u(d) · (4·(steps + 1) + 2·√n)
+//
+// √n stands for n roundings of a sum that go either way; the factors leave room for reciprocals and functions that are
+// right to a few units in the last place. Types below 32 bits are stored, not computed in: their 2·u counts once, that
+// of float32 for the rest. Integer results are exact.
+func Relative(d DType, n, steps int) float64 {
+	u := Unit(d)
+	if u == 0 {
+		return 0
 	}
-	tol := 4*unit + 16*Epsilon(Float32)*grow
-	return tol, tol
+	inner, stored := u, 0.0
+	if d.Bits() < 32 {
+		inner, stored = Unit(Float32), 2*u
+	}
+	return stored + inner*(4*float64(steps+1)+2*math.Sqrt(float64(max(n, 1))))
+}
+
+// toleranceSteps is how many roundings besides those of its sum Tolerance allows a result.
+const toleranceSteps = 16
+
+// Tolerance returns by how much a result of element type d, a sum of n products of magnitude 1, may differ from the
+// exact one: |got − want| ≤ atol + rtol·|want|. It is Relative with 16 steps.
+func Tolerance(d DType, n int) (rtol, atol float64) {
+	r := Relative(d, n, toleranceSteps)
+	return r, r
 }
 
 // Epsilon returns the distance from 1 to the next value of a floating-point type.

@@ -18,40 +18,12 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// Unit returns u(d), half the distance from 1 to the next larger number of a float type; 0 for integers.
-func Unit(d tensor.DType) float64 {
-	switch d {
-	case tensor.Float64:
-		return 0x1p-53
-	case tensor.Float32:
-		return 0x1p-24
-	case tensor.Float16:
-		return 0x1p-11
-	case tensor.BFloat16:
-		return 0x1p-8
-	case tensor.Float8E4M3FN, tensor.Float8E4M3FNUZ:
-		return 0x1p-4
-	case tensor.Float8E5M2, tensor.Float8E5M2FNUZ:
-		return 0x1p-3
-	case tensor.Float4E2M1:
-		return 0x1p-2
-	case tensor.Float8E8M0:
-		return 0.5
-	}
-	return 0
-}
+// Unit returns u(d); see tensor.Unit.
+func Unit(d tensor.DType) float64 { return tensor.Unit(d) }
 
-// Relative returns the allowed relative error of a result; see the package comment.
+// Relative returns the allowed relative error of a result; see tensor.Relative.
 func Relative(d tensor.DType, reduction, steps int) float64 {
-	u := Unit(d)
-	if u == 0 {
-		return 0
-	}
-	inner, stored := u, 0.0
-	if d.Bits() < 32 {
-		inner, stored = Unit(tensor.Float32), 2*u
-	}
-	return stored + inner*(4*float64(steps+1)+2*math.Sqrt(float64(max(reduction, 1))))
+	return tensor.Relative(d, reduction, steps)
 }
 
 // Unknown is the reduction length that is assumed where none is known.
