@@ -360,6 +360,8 @@ func (c *compiler) cast(n *tir.Cast) code {
 				return float64(uint64(v))
 			case from == tensor.Uint64 && to == tensor.Float32:
 				return float64(float32(uint64(v)))
+			case from == tensor.Uint64:
+				return round(float64(uint64(v)))
 			case to == tensor.Float32 && round != nil:
 				return float64(float32(v)) // rounded once
 			case round == nil:
