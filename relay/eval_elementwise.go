@@ -49,7 +49,12 @@ func evalStep(f func(float64) float64) evalFunc {
 
 func keep(_ tensor.DType, v int64) int64 { return v }
 
-func absInt(_ tensor.DType, v int64) int64 { return max(v, -v) }
+func absInt(d tensor.DType, v int64) int64 {
+	if d == tensor.Uint64 {
+		return v
+	}
+	return max(v, -v)
+}
 
 func negInt(_ tensor.DType, v int64) int64 { return -v }
 
