@@ -53,7 +53,7 @@ func findSites(main *relay.Function) ([]*site, []*unit, error) {
 		if s.unit = byPrint[print]; s.unit == nil {
 			name := title(fn)
 			if names[name]++; names[name] > 1 {
-				name += "_" + strconv.Itoa(names[name])
+				name += "__" + strconv.Itoa(names[name]) // kernels of one unit end in one underscore and a number
 			}
 			s.unit = &unit{name: name, fn: fn, work: measure(fn)}
 			byPrint[print] = s.unit

@@ -1,12 +1,13 @@
 package arch
 
 import (
+	"flag"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 	"strconv"
 	"strings"
 	"testing"
@@ -126,16 +127,31 @@ func TestAllowsRefuses(t *testing.T) {
 	require.False(t, Allows("relay", "github.com/stretchr/testify/require", false))
 }
 
-// TestRoomsAreInTheDocument compares the table with docs/architecture.md, where each folder stands in the first column.
-func TestRoomsAreInTheDocument(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+var update = flag.Bool("update", false, "rewrite the table of docs/architecture.md")
+
+// TestTheDocumentHasTheTable compares the table of docs/architecture.md with Rooms; -update rewrites it.
+func TestTheDocumentHasTheTable(t *testing.T) {
+	path := filepath.Join(root, "docs", "architecture.md")
+	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	var missing []string
+	page := string(data)
+	const head = "| folder | holds | imports |\n| --- | --- | --- |\n"
+	before, rest, ok := strings.Cut(page, head)
+	require.True(t, ok, "the table is gone")
+	_, after, ok := strings.Cut(rest, "\n\n")
+	require.True(t, ok)
+	var rows strings.Builder
 	for _, r := range Rooms {
-		if !strings.Contains(string(page), "| `"+r.Folder+"` |") {
-			missing = append(missing, r.Folder)
+		imports := "–"
+		if len(r.Imports) > 0 {
+			imports = "`" + strings.Join(r.Imports, "` `") + "`"
 		}
+		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", r.Folder, r.Holds, imports)
 	}
-	sort.Strings(missing)
-	require.Empty(t, missing, "folders that docs/architecture.md does not list")
+	want := before + head + rows.String() + "\n" + after
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
+		return
+	}
+	require.Equal(t, want, page, "run go test ./internal/arch -update")
 }
