@@ -84,13 +84,14 @@ func gridPlace(a *relay.GridSampleAttrs, v tir.Expr, n int) tir.Expr {
 	}
 	lo, hi := gridBounds(a, n)
 	outside := either(less(at, like(v, lo)), greater(at, like(v, hi)))
+	none := fn(tir.IsNaN, at)
 	switch a.PaddingMode {
 	case "border":
 		at = tir.Sel(outside, maximum(minimum(at, like(v, float64(n-1))), like(v, 0)), at)
 	case "reflection":
 		at = tir.Sel(outside, mirrored(at, lo, hi), at)
 	}
-	at = tir.Sel(fn(tir.IsNaN, v), like(v, -2), at)
+	at = tir.Sel(none, like(v, -2), at)
 	return maximum(minimum(at, like(v, float64(n+4))), like(v, -4))
 }
 

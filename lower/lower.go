@@ -5,6 +5,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/relay"
@@ -129,11 +130,22 @@ func (s *Site) Result(f func(i []tir.Expr) tir.Expr) ([]Operand, error) {
 	return []Operand{s.Compute(s.Out().Shape, s.Out().DType, f)}, nil
 }
 
-// Reduce adds a stage that folds f over the box of extents.
+// Reduce adds a stage that folds f over the box of extents. Over one element, or none, it is no reduction.
 func (s *Site) Reduce(shape tensor.Shape, d tensor.DType, extents []int, init tir.Expr, combine func(acc, x tir.Expr) tir.Expr,
 	f func(i, r []tir.Expr) tir.Expr) Operand {
+	switch tensor.Shape(extents).Elems() {
+	case 0:
+		return s.Compute(shape, d, func([]tir.Expr) tir.Expr { return init })
+	case 1:
+		if !s.heavy() {
+			return s.Compute(shape, d, func(i []tir.Expr) tir.Expr { return combine(init, f(i, zeros(len(extents)))) })
+		}
+	}
 	return s.add(te.Reduce(s.name(), d, shape, extents, init, combine, f))
 }
+
+// heavy reports whether the operator may become an anchor, whose stage is a reduction always.
+func (s *Site) heavy() bool { return s.Call.Op.Class == relay.OutFusable }
 
 // Opaque adds a stage with several outputs that is written as a statement.
 func (s *Site) Opaque(outs []*relay.TensorType, ins []Operand, temp []*tir.Buffer, body func(out []*tir.Buffer) tir.Stmt) []Operand {
@@ -329,6 +341,15 @@ func constant(c *relay.Constant) (Operand, error) {
 	return o, nil
 }
 
+// prune drops the stages that f, which is made of them, does not need.
+func (d *Definition) prune(f *tir.Func) {
+	used := map[*tir.Buffer]bool{}
+	for _, b := range append(append([]*tir.Buffer{}, f.Params...), f.Root().Allocs...) {
+		used[b] = true
+	}
+	d.Stages = slices.DeleteFunc(d.Stages, func(t *te.Tensor) bool { return !used[t.Buffer] })
+}
+
 // Func lowers a fused function for a target.
 func Func(fn *relay.Function, name string, tables *Tables, t *target.Target, notes *diag.Notes) (*Result, error) {
 	def, err := Define(collapse(fn), tables, t)
@@ -342,6 +363,7 @@ func Func(fn *relay.Function, name string, tables *Tables, t *target.Target, not
 		consts[c.Tensor.Buffer] = c.Value
 	}
 	f := te.Func(name, inputs, def.Outputs, def.Stages...)
+	def.prune(f)
 	for _, rule := range tables.Schedules {
 		if !rule.Takes(def, t) {
 			continue
