@@ -192,21 +192,50 @@ func (e *emitter) binary(x *tir.Binary) code {
 	if x.Op >= tir.EQ {
 		return infix(x.Op, a, b)
 	}
-	if d == tensor.Int64 {
+	if d == tensor.Int64 && x.Op != tir.Shl && x.Op != tir.Shr {
 		return e.index(x, a, b)
 	}
 	if x.Op == tir.Min || x.Op == tir.Max {
 		typ := memoryType(d)
 		return call(x.Op.String(), e.typed(d, typ, x.A, a), e.typed(d, typ, x.B, b))
 	}
+	if x.Op == tir.Shl || x.Op == tir.Shr {
+		return e.shift(x, a, b)
+	}
 	c := infix(x.Op, a, b)
 	switch {
-	case d == tensor.Bool || x.Op == tir.BitAnd || x.Op == tir.BitOr || x.Op == tir.BitXor || x.Op == tir.Mod || x.Op == tir.Shr:
+	case d == tensor.Bool || x.Op == tir.BitAnd || x.Op == tir.BitOr || x.Op == tir.BitXor || x.Op == tir.Mod:
 	case d.Bits() < 32:
 		return cast(memoryType(d), c) // C computes in int
 	case d == tensor.Int32 && overflows(x.Op):
 		return wrapped(x.Op, "int", "uint", a, b)
 	}
+	return c
+}
+
+// shift shifts by an amount of which C takes only the low bits, while tir gives 0, or the sign, from the width on.
+func (e *emitter) shift(x *tir.Binary, a, b code) code {
+	d := x.A.Type().DType
+	typ := memoryType(d)
+	c := code{}
+	if n, ok := tir.AsInt(x.B); ok && n >= 0 && n < int64(d.Bits()) {
+		if d == tensor.Int64 {
+			a = long(a)
+		}
+		c = infix(x.Op, a, b)
+		if x.Op == tir.Shl && d.Bits() < 32 {
+			c = cast(typ, c)
+		}
+	} else {
+		past := "0"
+		if x.Op == tir.Shr && d.Kind() == tensor.Signed {
+			past = "a < 0 ? -1 : 0"
+		}
+		name := map[tir.BinaryOp]string{tir.Shl: "texel_shl_", tir.Shr: "texel_shr_"}[x.Op] + typ
+		c = call(e.helper(name, typ, fmt.Sprintf("(%s a, %s b)", typ, typ),
+			fmt.Sprintf("b >= 0 && b < %d ? a %s b : (%s)", d.Bits(), operators[x.Op].s, past)), a.s, b.s)
+	}
+	c.wide = d == tensor.Int64
 	return c
 }
 

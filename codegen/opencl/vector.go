@@ -133,6 +133,10 @@ func (e *emitter) vectorBinary(x *tir.Binary) code {
 		return infix(op, e.expr(x.A), e.expr(x.B))
 	case (x.Op == tir.FloorDiv || x.Op == tir.FloorMod) && !d.IsFloat():
 		return e.eachLane(x)
+	case x.Op == tir.Shl || x.Op == tir.Shr:
+		if n, ok := tir.AsInt(x.B); !ok || n < 0 || n >= int64(d.Bits()) {
+			return e.eachLane(x)
+		}
 	}
 	a, b := e.expr(x.A), e.expr(x.B)
 	var c code
