@@ -27,6 +27,7 @@ type Analyzer struct {
 	truths []tir.Expr // conditions known to hold that are no linear facts
 	memo   map[tir.Expr]linear
 	depth  int // of facts used by bounds
+	splits int // of minima and maxima taken apart by bounds
 }
 
 type saved struct {

@@ -70,6 +70,9 @@ func (a *Analyzer) bounds(l linear) interval {
 		b := a.atomBounds(t.atom).scale(t.k)
 		out = interval{addSat(out.lo, b.lo), addSat(out.hi, b.hi)}
 	}
+	if len(l.terms) > 1 && a.splits < maxSplits {
+		out = a.splitExtremum(l, out)
+	}
 	if a.depth == maxFacts || len(a.facts) == 0 || len(l.terms) == 0 {
 		return out
 	}
@@ -92,6 +95,29 @@ func (a *Analyzer) bounds(l linear) interval {
 		}
 	}
 	return out
+}
+
+// maxSplits bounds how many minima and maxima are taken apart to bound one expression.
+const maxSplits = 3
+
+// splitExtremum narrows b by taking one minimum or maximum in l apart: k·max(x, y) + rest with k > 0 is the larger of
+// k·x + rest and k·y + rest.
+func (a *Analyzer) splitExtremum(l linear, b interval) interval {
+	for _, t := range l.terms {
+		e, ok := t.atom.(*tir.Binary)
+		if !ok || e.Op != tir.Min && e.Op != tir.Max {
+			continue
+		}
+		a.splits++
+		rest := l.plus(linear{terms: []term{t}}, -1)
+		x, y := a.bounds(rest.plus(a.lin(e.A), t.k)), a.bounds(rest.plus(a.lin(e.B), t.k))
+		a.splits--
+		if (e.Op == tir.Max) == (t.k > 0) {
+			return interval{max(b.lo, x.lo, y.lo), min(b.hi, max(x.hi, y.hi))}
+		}
+		return interval{max(b.lo, min(x.lo, y.lo)), min(b.hi, x.hi, y.hi)}
+	}
+	return b
 }
 
 func typeBounds(d tensor.DType) interval {
