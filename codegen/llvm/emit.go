@@ -79,6 +79,10 @@ type emitter struct {
 	mask   *val                // lanes that may touch memory, nil is all
 	entry  *ir.Block
 	arg    [5]*val
+
+	scratch     int    // bytes of scratch memory in use
+	scratchMeta string // metadata of accesses to it
+	stack       int    // bytes on the stack
 }
 
 // fault carries a typed error through the recursion; Build turns it back into an error.

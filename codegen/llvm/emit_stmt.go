@@ -37,10 +37,7 @@ func (e *emitter) stmt(s tir.Stmt) {
 		e.stmt(s.Body)
 		e.vars[s.Var] = old
 	case *tir.Allocate:
-		e.allocate(s.Buffer)
-		e.forget(s.Buffer)
-		e.stmt(s.Body)
-		e.forget(s.Buffer)
+		e.allocate(s.Buffer, func() { e.stmt(s.Body) })
 	case *tir.Evaluate: // barriers have no meaning on a processor
 	case *tir.BlockRealize:
 		e.fail("block %s is left; kernels must be lowered first", s.Block.Name)

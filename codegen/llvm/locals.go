@@ -9,19 +9,16 @@ import (
 
 // Limits of what becomes values, and of the stack: kernels run on threads with stacks of unknown size.
 const (
-	maxSSAElems = 16384 // of one local buffer
-	maxSSASlots = 4096  // of a kernel
-	maxStack    = 4096  // bytes of one local buffer; larger ones are taken from the scratch memory
-	scratchPad  = 64    // alignment of scratch and stack buffers
+	maxSSAElems = 16384   // of one local buffer
+	maxSSASlots = 4096    // of a kernel
+	maxStack    = 256_000 // bytes of all local buffers of a kernel that are no values
+	scratchPad  = 64      // alignment of scratch and stack buffers
 )
 
-// plan says where each allocated buffer of a kernel lives.
+// plan says which allocated buffers of a kernel are values.
 type plan struct {
-	ssa     map[*tir.Buffer]*slotSet
-	scratch map[*tir.Buffer]int // offset in the scratch memory
-	order   []*tir.Buffer       // the keys of scratch
-	slots   int
-	bytes   int // of scratch
+	ssa   map[*tir.Buffer]*slotSet
+	slots int
 }
 
 // slotSet maps the elements of a local buffer to slots. A slot is one value of one or several lanes: elements that are
@@ -36,14 +33,41 @@ type slotSet struct {
 // span is a range of elements.
 type span struct{ start, lanes int }
 
-// ScratchBytes returns how many bytes of scratch memory a worker needs to run a kernel in lowered form.
-func ScratchBytes(k *tir.Kernel) int { return planKernel(k).bytes }
+// ScratchBytes returns how many bytes of scratch memory a worker needs to run a kernel: its buffers of scope Scratch are
+// laid out like a stack, what is not alive at one time shares memory.
+func ScratchBytes(k *tir.Kernel) int { return scratchBytes(k.Body, 0) }
 
-// planKernel decides where buffers live. A local buffer whose indices are all constant becomes values. Other local
-// buffers lie on the stack while small, else in the scratch memory, whose buffers are laid out like a stack: what is
-// not alive at one time shares memory.
+func scratchBytes(s tir.Stmt, off int) int {
+	switch s := s.(type) {
+	case *tir.For:
+		return scratchBytes(s.Body, off)
+	case *tir.Seq:
+		most := off
+		for _, c := range s.Stmts {
+			most = max(most, scratchBytes(c, off))
+		}
+		return most
+	case *tir.If:
+		return max(scratchBytes(s.Then, off), scratchBytes(s.Else, off))
+	case *tir.While:
+		return scratchBytes(s.Body, off)
+	case *tir.Let:
+		return scratchBytes(s.Body, off)
+	case *tir.Allocate:
+		if s.Buffer.Scope == tir.Scratch {
+			off += padded(s.Buffer)
+		}
+		return scratchBytes(s.Body, off)
+	}
+	return off
+}
+
+// padded is the size of a buffer with the padding that aligns the next.
+func padded(b *tir.Buffer) int { return (bufferBytes(b) + scratchPad - 1) / scratchPad * scratchPad }
+
+// planKernel decides which local buffers become values: those whose indices are all constant.
 func planKernel(k *tir.Kernel) *plan {
-	p := &plan{ssa: map[*tir.Buffer]*slotSet{}, scratch: map[*tir.Buffer]int{}}
+	p := &plan{ssa: map[*tir.Buffer]*slotSet{}}
 	s := &survey{consts: map[*tir.Var]int64{}, spans: map[*tir.Buffer]map[span]bool{}, bad: map[*tir.Buffer]bool{}}
 	s.stmt(k.Body)
 	for _, b := range s.order {
@@ -55,39 +79,7 @@ func planKernel(k *tir.Kernel) *plan {
 			}
 		}
 	}
-	p.layout(k.Body, 0)
 	return p
-}
-
-// layout assigns scratch offsets from off on.
-func (p *plan) layout(s tir.Stmt, off int) {
-	switch s := s.(type) {
-	case *tir.For:
-		p.layout(s.Body, off)
-	case *tir.Seq:
-		for _, c := range s.Stmts {
-			p.layout(c, off)
-		}
-	case *tir.If:
-		p.layout(s.Then, off)
-		p.layout(s.Else, off)
-	case *tir.While:
-		p.layout(s.Body, off)
-	case *tir.Let:
-		p.layout(s.Body, off)
-	case *tir.Allocate:
-		if p.ssa[s.Buffer] == nil && (s.Buffer.Scope == tir.Scratch || bufferBytes(s.Buffer) > maxStack) {
-			if old, ok := p.scratch[s.Buffer]; ok {
-				off = max(off, old) // allocated in several places: one offset that suits all
-			} else {
-				p.order = append(p.order, s.Buffer)
-			}
-			p.scratch[s.Buffer] = off
-			off += (bufferBytes(s.Buffer) + scratchPad - 1) / scratchPad * scratchPad
-			p.bytes = max(p.bytes, off)
-		}
-		p.layout(s.Body, off)
-	}
 }
 
 // bufferBytes is the size of a buffer in memory, its strides considered.

@@ -14,7 +14,7 @@ const (
 	least  = -104.0 // e^least is 0 in float32
 	most   = 89.0   // e^most is infinite
 	least6 = -746.0 // the same in float64
-	most6  = 710.0
+	most6  = 712.0  // beyond infinity, for callers that halve the result
 )
 
 // expm1Tail32 is (e^r - 1 - r) / r² on |r| ≤ ln 2 / 2, a minimax polynomial.
@@ -61,13 +61,16 @@ func (m fm) reduce(x *val) (r, err, i *val) {
 	return r, m.sub(m.sub(h, r), t), i
 }
 
-// exp is 2^k · e^(x+lo); lo may be nil.
+// exp is 2^k · e^(x+lo); lo may be nil, and is small except where the result is 0 or infinite anyway.
 func (m fm) exp(x, lo *val, k int64) *val {
 	r, err, i := m.reduce(m.within(x, least6, most6))
+	tail := m.mul(m.mul(r, r), m.poly(r, expTail...))
+	em1 := m.add(tail, m.add(r, m.fma(err, r, err)))
 	if lo != nil {
-		err = m.add(err, lo)
+		e := m.add(tail, r)
+		err = m.add(err, m.within(lo, -0x1p-20, 0x1p-20))
+		em1 = m.add(e, m.fma(err, e, err))
 	}
-	em1 := m.fma(m.mul(r, r), m.poly(r, expTail...), m.add(r, m.fma(err, r, err)))
 	p := m.add(em1, m.k(1))
 	if k != 0 {
 		i = m.bin("add", i, m.ik(k))

@@ -41,3 +41,41 @@ func (m fm) pow(x, y *val, quick bool) *val {
 	r = m.sel(m.cmp("uno", x, y), m.nan(), r)
 	return m.sel(m.either(m.cmp("oeq", y, zero), m.cmp("oeq", x, one)), one, r)
 }
+
+// intPow is x to the power of n by squaring, wrapped. A negative n gives what 1/x^|n| truncates to.
+func (e *emitter) intPow(x, n *val, signed bool) *val {
+	name := "upow"
+	if signed {
+		name = "spow"
+	}
+	return e.callMath(name, []*val{x, n}, func(s *emitter, in []*val) *val {
+		x, n, t := in[0], in[1], in[0].t
+		zero, one := s.int(t, 0), s.int(t, 1)
+		entry, loop, out := s.b, s.newBlock(), s.newBlock()
+		// What a negative exponent gives: 1 for 1, ±1 for -1, else 0. Only 1 and -1 keep that size in the loop too.
+		less := s.int(i1, 0)
+		if signed {
+			less = s.here(i1, "icmp slt $0, 0", n)
+		}
+		unit := s.here(i1, "icmp ult $0, 3", s.here(t, "add $0, 1", x)) // -1, 0, 1
+		live := s.here(i1, "and $0, %1", unit, s.here(i1, "icmp ne $0, 0", x))
+		base := s.here(t, "select $0, $1, $2", less, s.here(t, "select $0, $1, $2", live, x, zero), x)
+		s.br(loop)
+		s.at(loop)
+		left, power, product := s.phi(t), s.phi(t), s.phi(t)
+		l, p, r := s.wrap(left, t, 0), s.wrap(power, t, 0), s.wrap(product, t, 0)
+		odd := s.here(i1, "trunc $0 to i1", l)
+		r2 := s.here(t, "select $0, $1, $2", odd, s.here(t, "mul $0, %1", r, p), r)
+		p2 := s.here(t, "mul $0, %1", p, p)
+		l2 := s.here(t, "lshr $0, 1", l)
+		incoming(left, n.Value, entry)
+		incoming(left, l2.Value, loop)
+		incoming(power, base.Value, entry)
+		incoming(power, p2.Value, loop)
+		incoming(product, one.Value, entry)
+		incoming(product, r2.Value, loop)
+		s.condBr(s.here(i1, "icmp eq $0, 0", l2).Value, out, loop)
+		s.at(out)
+		return r2
+	})
+}

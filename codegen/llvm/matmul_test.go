@@ -32,7 +32,9 @@ func put(b *tir.Buffer, v tir.Expr, idx ...tir.Expr) *tir.Store {
 	return &tir.Store{Buffer: b, Indices: idx, Value: v}
 }
 
-func span1(base tir.Expr, lanes int) tir.Expr { return &tir.Ramp{Base: base, Stride: tir.I(1), Lanes: lanes} }
+func span1(base tir.Expr, lanes int) tir.Expr {
+	return &tir.Ramp{Base: base, Stride: tir.I(1), Lanes: lanes}
+}
 
 func f32(v float64) tir.Expr { return tir.Const(tensor.Float32, v) }
 

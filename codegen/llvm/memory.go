@@ -121,19 +121,8 @@ func (e *emitter) bindParams() {
 		}
 		e.vars[v] = s
 	}
-	if e.plan.bytes > 0 {
-		// Buffers that are not alive at one time share scratch memory, so all of it is one scope.
-		text := lists(scratch)
-		for _, b := range e.plan.order {
-			off, base := e.plan.scratch[b], e.arg[2]
-			if off > 0 {
-				base = e.op(ptr, "getelementptr i8, $0, $1", base, e.index(int64(off)))
-			}
-			mem := e.newMemory(b, base)
-			mem.align, mem.loads, mem.stores = scratchPad, text, text
-			e.mems[b] = mem
-		}
-	}
+	// Buffers that are not alive at one time share scratch memory, so all of it is one scope.
+	e.scratchMeta = lists(scratch)
 }
 
 func (e *emitter) newMemory(b *tir.Buffer, base *val) *memory {
@@ -152,19 +141,36 @@ func (e *emitter) computable(d tensor.DType) {
 	}
 }
 
-// allocate gives a local buffer memory on the stack, unless it has its place already.
-func (e *emitter) allocate(b *tir.Buffer) {
-	if e.plan.ssa[b] != nil || e.mems[b] != nil {
-		return
+// allocate gives a buffer its memory while body is emitted, unless it is values: scratch buffers behind those that are
+// alive, others on the stack.
+func (e *emitter) allocate(b *tir.Buffer, body func()) {
+	switch {
+	case e.plan.ssa[b] != nil:
+	case b.Scope == tir.Scratch:
+		base := e.arg[2]
+		if e.scratch > 0 {
+			base = e.op(ptr, "getelementptr i8, $0, $1", base, e.index(int64(e.scratch)))
+		}
+		mem := e.newMemory(b, base)
+		mem.align, mem.loads, mem.stores = scratchPad, e.scratchMeta, e.scratchMeta
+		e.mems[b] = mem
+		old := e.scratch
+		e.scratch += padded(b)
+		defer func() { e.scratch = old }()
+	case e.mems[b] == nil:
+		if e.stack += padded(b); e.stack > maxStack {
+			e.unsupported("buffer %s in scope %s, whose indices are not constant, needs %d bytes of stack, with the others more than %d; give it scope %s",
+				b.Name, b.Scope, bufferBytes(b), maxStack, tir.Scratch)
+		}
+		r := &raw{t: ptr, tmpl: fmt.Sprintf("alloca [%d x i8], align %d", max(1, bufferBytes(b)), scratchPad)}
+		e.entry.Insts = append([]instruction{r}, e.entry.Insts...)
+		mem := e.newMemory(b, e.wrap(r, ptr, 0))
+		mem.align = scratchPad
+		e.mems[b] = mem
 	}
-	if b.Scope != tir.Local {
-		e.fail("buffer %s of scope %s cannot be allocated in a kernel for a processor", b.Name, b.Scope)
-	}
-	r := &raw{t: ptr, tmpl: fmt.Sprintf("alloca [%d x i8], align %d", max(1, bufferBytes(b)), scratchPad)}
-	e.entry.Insts = append([]instruction{r}, e.entry.Insts...)
-	mem := e.newMemory(b, e.wrap(r, ptr, 0))
-	mem.align = scratchPad
-	e.mems[b] = mem
+	e.forget(b)
+	body()
+	e.forget(b)
 }
 
 func (e *emitter) memory(b *tir.Buffer) *memory {

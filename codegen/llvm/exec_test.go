@@ -1,0 +1,231 @@
+package llvm
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"github.com/stretchr/testify/require"
+
+	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+)
+
+// machine runs compiled kernels: this processor, or an emulated one.
+type machine interface {
+	// run executes kernel number k on tensors, which it overwrites.
+	run(t testing.TB, k int, args []*tensor.Tensor, scalars []int64)
+}
+
+// blob is the memory of one call. All buffers lie at addresses that are aligned to their element and to nothing more.
+type blob struct {
+	data    []byte
+	offsets []int
+	scalars int
+	scratch int
+}
+
+const blobHead = 6 * 8
+
+func newBlob(k *tir.Kernel, index int, args []*tensor.Tensor, scalars []int64) *blob {
+	b := &blob{}
+	at := blobHead + 8*len(args)
+	b.scalars = at
+	at += 8 * len(scalars)
+	at = (at + 63) &^ 63
+	b.scratch = at
+	at += ScratchBytes(k)
+	for _, a := range args {
+		size := a.DType.Bits() / 8
+		at = (at+63)&^63 + size // off every larger alignment
+		b.offsets = append(b.offsets, at)
+		at += len(a.Data)
+	}
+	b.data = make([]byte, at+64)
+	word := func(i int, v int64) { binary.LittleEndian.PutUint64(b.data[8*i:], uint64(v)) }
+	for i, v := range []int64{int64(index), 0, int64(k.GridExtent), int64(len(args)), int64(b.scalars), int64(b.scratch)} {
+		word(i, v)
+	}
+	for i, off := range b.offsets {
+		word(6+i, int64(off))
+		copy(b.data[off:], args[i].Data)
+	}
+	for i, v := range scalars {
+		word(b.scalars/8+i, v)
+	}
+	return b
+}
+
+func (b *blob) store(t testing.TB, args []*tensor.Tensor) {
+	for i, off := range b.offsets {
+		copy(args[i].Data, b.data[off:])
+	}
+}
+
+// native is this processor.
+type native struct {
+	kernels []*tir.Kernel
+	lib     *library
+}
+
+func newNative(t testing.TB, kernels []*tir.Kernel) *native {
+	return &native{kernels, load(t, build(t, hostTarget(t), kernels...).SO)}
+}
+
+func (n *native) run(t testing.TB, k int, args []*tensor.Tensor, scalars []int64) {
+	kernel := n.kernels[k]
+	b := newBlob(kernel, k, args, scalars)
+	aligned := make([]byte, len(b.data)+64)
+	skip := int((64 - uintptr(unsafe.Pointer(&aligned[0]))%64) % 64)
+	memory := aligned[skip : skip+len(b.data)]
+	copy(memory, b.data)
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	pin.Pin(&aligned[0])
+	base := uintptr(unsafe.Pointer(&memory[0]))
+	pointers := make([]uintptr, len(args)+1)
+	for i, off := range b.offsets {
+		pointers[i] = base + uintptr(off)
+	}
+	pin.Pin(&pointers[0])
+	purego.SyscallN(n.lib.symbol(t, kernel.Name), uintptr(unsafe.Pointer(&pointers[0])), base+uintptr(b.scalars), base+uintptr(b.scratch), 0, uintptr(kernel.GridExtent))
+	copy(b.data, memory)
+	b.store(t, args)
+}
+
+// emulated is an AArch64 processor: a static program of the kernels and a small driver that takes calls from its standard
+// input, under qemu.
+type emulated struct {
+	kernels []*tir.Kernel
+	path    string
+}
+
+// armDriver reads calls, each a length and a blob as newBlob makes it, until there is none, and writes the blobs back.
+const armDriver = `
+@arena = internal global [16777216 x i8] zeroinitializer, align 4096
+@length = internal global i64 0, align 8
+
+define internal i64 @call(i64 %nr, i64 %a, ptr %b, i64 %c) #0 {
+  %r = call i64 asm sideeffect "svc #0", "={x0},{x8},{x0},{x1},{x2},~{memory}"(i64 %nr, i64 %a, ptr %b, i64 %c)
+  ret i64 %r
+}
+
+define internal void @all(i64 %nr, i64 %fd, ptr %p, i64 %n) #0 {
+entry:
+  br label %loop
+loop:
+  %at = phi i64 [ 0, %entry ], [ %at1, %next ]
+  %more = icmp slt i64 %at, %n
+  br i1 %more, label %step, label %done
+step:
+  %q = getelementptr i8, ptr %p, i64 %at
+  %left = sub i64 %n, %at
+  %got = call i64 @call(i64 %nr, i64 %fd, ptr %q, i64 %left)
+  %ok = icmp sgt i64 %got, 0
+  br i1 %ok, label %next, label %end
+next:
+  %at1 = add i64 %at, %got
+  br label %loop
+end:
+  call i64 @call(i64 94, i64 0, ptr null, i64 0)
+  unreachable
+done:
+  ret void
+}
+
+define void @_start() #0 {
+entry:
+  br label %next
+next:
+  call void @all(i64 63, i64 0, ptr @length, i64 8)
+  %n = load i64, ptr @length
+  call void @all(i64 63, i64 0, ptr @arena, i64 %n)
+  %k = load i64, ptr @arena
+  %begin = load i64, ptr getelementptr (i64, ptr @arena, i64 1)
+  %end = load i64, ptr getelementptr (i64, ptr @arena, i64 2)
+  %bufs = load i64, ptr getelementptr (i64, ptr @arena, i64 3)
+  %so = load i64, ptr getelementptr (i64, ptr @arena, i64 4)
+  %wo = load i64, ptr getelementptr (i64, ptr @arena, i64 5)
+  %s = getelementptr i8, ptr @arena, i64 %so
+  %w = getelementptr i8, ptr @arena, i64 %wo
+  br label %fix
+fix:
+  %i = phi i64 [ 0, %next ], [ %i1, %fix1 ]
+  %again = icmp slt i64 %i, %bufs
+  br i1 %again, label %fix1, label %go
+fix1:
+  %j = add i64 %i, 6
+  %p = getelementptr i64, ptr @arena, i64 %j
+  %off = load i64, ptr %p
+  %addr = getelementptr i8, ptr @arena, i64 %off
+  store ptr %addr, ptr %p
+  %i1 = add i64 %i, 1
+  br label %fix
+go:
+  %fp = getelementptr ptr, ptr @table, i64 %k
+  %f = load ptr, ptr %fp
+  call void %f(ptr getelementptr (i64, ptr @arena, i64 6), ptr %s, ptr %w, i64 %begin, i64 %end)
+  call void @all(i64 64, i64 1, ptr @arena, i64 %n)
+  br label %next
+}
+attributes #0 = { nounwind }
+`
+
+func newEmulated(t testing.TB, cpu string, kernels []*tir.Kernel) *emulated {
+	if _, err := exec.LookPath("qemu-aarch64"); err != nil {
+		t.Skip("qemu-aarch64 is not installed: apt-get install qemu-user")
+	}
+	tools := tools(t)
+	tgt, err := target.Parse(cpu)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	objects := []string{}
+	compile := func(name, text string) {
+		src, out := filepath.Join(dir, name+".ll"), filepath.Join(dir, name+".o")
+		require.NoError(t, os.WriteFile(src, []byte(text), 0o600))
+		u := &unit{name: name, ll: text}
+		require.NoError(t, tools.llc(context.Background(), u, src, out, "obj"))
+		objects = append(objects, out)
+	}
+	table, declares := []string{}, ""
+	for i, g := range partition(kernels) {
+		m := newModule(unitName(i), tgt)
+		for _, k := range g {
+			require.NoError(t, m.emitKernel(k))
+			table = append(table, "ptr @"+k.Name)
+			declares += "declare void @" + k.Name + "(ptr, ptr, ptr, i64, i64)\n"
+		}
+		compile(m.SourceFilename, m.String())
+	}
+	pool := newModule("pool", tgt)
+	buildPool(pool.Module, tgt)
+	compile("pool", pool.String())
+	compile("driver", "target triple = \"aarch64-unknown-linux-gnu\"\n"+declares+
+		fmt.Sprintf("@table = internal constant [%d x ptr] [%s]\n", len(table), strings.Join(table, ", "))+armDriver)
+	e := &emulated{kernels: kernels, path: filepath.Join(dir, "program")}
+	stderr, err := run(context.Background(), tools.LLD, append([]string{"-static", "-e", "_start", "-o", e.path}, objects...)...)
+	require.NoError(t, err, stderr)
+	return e
+}
+
+func (e *emulated) run(t testing.TB, k int, args []*tensor.Tensor, scalars []int64) {
+	b := newBlob(e.kernels[k], k, args, scalars)
+	in := binary.LittleEndian.AppendUint64(nil, uint64(len(b.data)))
+	cmd := exec.Command("qemu-aarch64", "-cpu", "max", e.path)
+	cmd.Stdin = bytes.NewReader(append(in, b.data...))
+	out, err := cmd.Output()
+	require.NoError(t, err, e.kernels[k].Name)
+	require.Len(t, out, len(b.data), e.kernels[k].Name)
+	copy(b.data, out)
+	b.store(t, args)
+}
