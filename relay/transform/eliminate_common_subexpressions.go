@@ -9,6 +9,9 @@ import (
 	"github.com/texel-ml/texel/relay"
 )
 
+// hashed bounds the bytes of constants that are compared: large ones are rarely equal, and hashing them takes time.
+const hashed = 64 << 10
+
 // EliminateCommonSubexpressions makes one node of nodes that compute the same: equal operators with equal attributes on
 // the same operands, and equal constants.
 func EliminateCommonSubexpressions(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
@@ -31,8 +34,10 @@ func EliminateCommonSubexpressions(_ context.Context, m *relay.Module, o *Option
 		var key strings.Builder
 		switch e := e.(type) {
 		case *relay.Constant:
-			sum := sha256.Sum256(e.Value.Data)
-			fmt.Fprintf(&key, "constant %v %v %x", e.Value.DType, e.Value.Shape, sum)
+			if len(e.Value.Data) > hashed {
+				return nil, nil
+			}
+			fmt.Fprintf(&key, "constant %v %v %x", e.Value.DType, e.Value.Shape, sha256.Sum256(e.Value.Data))
 		case *relay.Call:
 			if e.Op == nil {
 				return nil, nil

@@ -159,7 +159,7 @@ func col2Im(n *node) []relay.Expr {
 	}
 	n.wants(places <= 1<<16 && s[1]%places == 0 && blocks.Elems() == s[2], "columns of shape %v, an image %v and blocks %v", s, image, kernel)
 	channels := s[1] / places
-	n.wants(places*places*channels <= 1<<24, "blocks %v of %d channels", kernel, channels)
+	n.wants(places*places*channels <= 1<<20, "blocks %v of %d channels", kernel, channels)
 	w := make([]float64, 0, channels*places*places)
 	for range channels {
 		for i := range places {
@@ -350,7 +350,7 @@ func deformConv(n *node) []relay.Expr {
 			}
 		}
 	}
-	n.wants(len(base) <= 1<<22, "%d taps of %d places", taps, rows*columns)
+	n.wants(len(base) <= 1<<20, "%d taps of %d places", taps, rows*columns)
 	places := n.reshape(offset, tensor.Shape{s[0], parts, taps, 2, rows, columns})
 	places = n.add(places, n.constShape(d, tensor.Shape{taps, 2, rows, columns}, base))
 	// to [-1, 1], x first

@@ -182,7 +182,7 @@ func affineGrid(n *node) []relay.Expr {
 	align := n.flag("align_corners", false)
 	n.allocatable(size)
 	points := tensor.Shape(size[2:]).Elems()
-	n.wants(points >= 0 && points <= 1<<22, "size %v", size)
+	n.wants(points >= 0 && points <= 1<<20, "size %v", size)
 	base := make([]float64, 0, points*(rank+1))
 	for p := range points {
 		row := make([]float64, rank+1)

@@ -447,17 +447,9 @@ func rangeOf(n *node) []relay.Expr {
 	n.sameType(start, delta)
 	a, b, by := n.scalarAt(0, "the start", 0), n.scalarAt(1, "the limit", 0), n.scalarAt(2, "the delta", 0)
 	n.wants(by != 0, "a delta of 0")
-	count := math.Max(math.Ceil((b-a)/by), 0)
-	n.wants(count <= 1<<24, "%g elements", count)
-	w := tensor.NewWide(d, tensor.Shape{int(count)})
-	for i := range int(count) {
-		if d.IsFloat() {
-			w.F[i] = a + float64(i)*by
-		} else {
-			w.I[i] = int64(a) + int64(i)*int64(by)
-		}
-	}
-	return one(n.constant(w.Narrow()))
+	const exact = 1 << 53 // beyond it the attributes do not hold every integer
+	n.wants(math.Abs(a) <= exact && math.Abs(b) <= exact && math.Abs(by) <= exact, "a range from %g to %g by %g", a, b, by)
+	return one(n.call("arange", &relay.ArangeAttrs{Start: a, Stop: b, Step: by, DType: d}))
 }
 
 // eyeLike has ones on diagonal k.
@@ -471,15 +463,10 @@ func eyeLike(n *node) []relay.Expr {
 	return one(n.call("eye", &relay.EyeAttrs{Shape: s, K: n.int("k", 0), DType: d}))
 }
 
-// iota is 0 … count-1 with trailing axes of extent 1 behind it.
+// iota is 0 … count-1 as int64, with trailing axes of extent 1 behind it.
 func (n *node) iota(count, trailing int) relay.Expr {
-	n.wants(count <= 1<<24, "%d elements", count)
-	list := make([]int, count)
-	for i := range list {
-		list[i] = i
-	}
-	shape := append(tensor.Shape{count}, slices.Repeat([]int{1}, trailing)...)
-	return n.reshape(n.constInts(list...), shape)
+	list := n.call("arange", &relay.ArangeAttrs{Stop: float64(count), Step: 1, DType: tensor.Int64})
+	return n.reshape(list, append(tensor.Shape{count}, slices.Repeat([]int{1}, trailing)...))
 }
 
 // trilu keeps the part at and above diagonal k, or at and below it.

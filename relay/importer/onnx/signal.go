@@ -11,7 +11,7 @@ import (
 func raisedCosine(coefficients ...float64) func(*node) []relay.Expr {
 	return func(n *node) []relay.Expr {
 		size := int(n.scalarAt(0, "the size", 0))
-		n.wants(size >= 0 && size <= 1<<24, "a window of %d", size)
+		n.wants(size >= 0 && size <= 1<<20, "a window of %d", size)
 		period := float64(size)
 		if !n.flag("periodic", true) {
 			period--
@@ -34,7 +34,7 @@ func raisedCosine(coefficients ...float64) func(*node) []relay.Expr {
 func melWeightMatrix(n *node) []relay.Expr {
 	bands, length := int(n.scalarAt(0, "num_mel_bins", 0)), int(n.scalarAt(1, "dft_length", 0))
 	rate := n.scalarAt(2, "sample_rate", 1)
-	n.wants(bands >= 0 && length >= 0 && rate > 0 && bands <= 1<<16 && length <= 1<<20 && (length/2+1)*bands <= 1<<24, "%d bands of %d bins", bands, length/2+1)
+	n.wants(bands >= 0 && length >= 0 && rate > 0 && bands <= 1<<16 && length <= 1<<20 && (length/2+1)*bands <= 1<<20, "%d bands of %d bins", bands, length/2+1)
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
 	low, high := mel(n.scalarAt(3, "lower_edge_hertz", 0)), mel(n.scalarAt(4, "upper_edge_hertz", 0))
 	bins := make([]int, bands+2)
@@ -177,7 +177,7 @@ func stft(n *node) []relay.Expr {
 			index = append(index, f*hop+i)
 		}
 	}
-	n.wants(len(index) <= 1<<22, "%d frames of %d", frames, length)
+	n.wants(len(index) <= 1<<20, "%d frames of %d", frames, length)
 	x = n.take(x, n.reshape(n.constInts(index...), tensor.Shape{frames, length}), 1) // (B, frames, length, parts)
 	if window != nil {
 		x = n.mul(x, n.reshape(window, tensor.Shape{length, 1}))

@@ -1,0 +1,112 @@
+package transform
+
+import (
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/internal/golden"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/target"
+)
+
+// channelsLast offers channels-innermost data to every convolution, and nothing else.
+func channelsLast(c *relay.Call) []Candidate {
+	if c.Op.Name != "nn.conv2d" {
+		return nil
+	}
+	return []Candidate{{Algorithm: "direct", Data: "NHWC", Kernel: "HWIO", Out: "NHWC", Cost: 1}}
+}
+
+var layoutRows = []row{
+	{name: "convolutions", why: "between convolutions the layout stays; the model's inputs and outputs keep theirs", build: func(g *graph) relay.Expr {
+		y := g.call("nn.relu", nil, g.bias(g.conv(g.input("x", 1, 3, 4, 4), 4, 3, 3, 1, 1), 4, 1))
+		return g.add(g.conv(y, 4, 4, 3, 1, 1), y)
+	}},
+	{name: "pool_and_concat", why: "pools and joins follow their operand", build: func(g *graph) relay.Expr {
+		y := g.conv(g.input("x", 1, 3, 4, 4), 4, 3, 3, 1, 1)
+		y = g.call("concatenate", &relay.ConcatAttrs{Axis: 1}, g.tuple(y, g.call("nn.relu", nil, y)))
+		return g.conv(g.mul(y, g.weights(8, 1, 1)), 4, 8, 3, 1, 1)
+	}},
+	{name: "transpose_of_the_model", why: "a transpose to channels innermost costs nothing where the value is so already", build: func(g *graph) relay.Expr {
+		return g.transpose(g.conv(g.input("x", 1, 3, 4, 4), 4, 3, 3, 1, 1), 0, 2, 3, 1)
+	}},
+}
+
+var fuseRows = []row{
+	{name: "epilogue", why: "bias, residual and activation join the convolution", build: func(g *graph) relay.Expr {
+		x := g.input("x", 1, 4, 4, 4)
+		return g.call("nn.relu", nil, g.add(g.bias(g.conv(x, 4, 4, 3, 1, 1), 4, 1), x))
+	}},
+	{name: "used_twice", why: "a convolution whose value is used twice ends its group", build: func(g *graph) relay.Expr {
+		y := g.conv(g.input("x", 1, 4, 4, 4), 4, 4, 3, 1, 1)
+		return g.tuple(g.call("nn.relu", nil, y), g.call("tanh", nil, y))
+	}},
+	{name: "chain", why: "elementwise operators are one kernel; constants of one element move in", build: func(g *graph) relay.Expr {
+		x := g.input("x", 5)
+		return g.call("tanh", nil, g.mul(g.call("exp", nil, x), g.scalar(2)))
+	}},
+	{name: "squeeze_excite_scale", why: "the product with the scale is read by the next convolution", build: func(g *graph) relay.Expr {
+		x := g.input("x", 1, 8, 3, 3)
+		scale := g.call("nn.squeeze_excite", nil, x, g.weights(2, 8), g.weights(2), g.weights(8, 2), g.weights(8))
+		return g.conv(g.mul(x, scale), 4, 8, 1, 0, 1)
+	}},
+	{name: "softmax_alone", why: "an opaque operator stays alone", build: func(g *graph) relay.Expr {
+		return g.call("exp", nil, g.call("nn.softmax", nil, g.call("tanh", nil, g.input("x", 2, 5))))
+	}},
+}
+
+// TestLayoutAndFusionRows runs the passes that make functions and layouts on their rows.
+func TestLayoutAndFusionRows(t *testing.T) {
+	host, err := target.Parse("x86-64-v3")
+	require.NoError(t, err)
+	tables := map[string][]row{"choose-layout": layoutRows, "fuse-ops": fuseRows}
+	for _, p := range Passes() {
+		for _, r := range tables[p.Name] {
+			t.Run(p.Name+"/"+r.name, func(t *testing.T) {
+				g := newGraph(t)
+				before := g.module(r.build(g))
+				notes := &diag.Notes{}
+				after, err := Run(context.Background(), before, []Pass{p}, &Options{Ops: g.ops, Notes: notes, Target: host, Candidates: channelsLast, Verify: true})
+				require.NoError(t, err)
+				sameAnswers(t, before, after)
+				var lines []string
+				for _, n := range notes.List() {
+					lines = append(lines, n.String())
+				}
+				golden.Check(t, filepath.Join("testdata", strings.ReplaceAll(p.Name, "-", "_"), r.name+".txtar"), golden.Section{Name: "why", Text: r.why},
+					golden.Section{Name: "before", Text: relay.Print(before)}, golden.Section{Name: "after", Text: relay.Print(after)},
+					golden.Section{Name: "notes", Text: strings.Join(lines, "\n")})
+			})
+		}
+	}
+}
+
+// TestAPassHasOneName checks that pass fuse-ops is func FuseOps in file fuse_ops.go, and says why it is there.
+func TestAPassHasOneName(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range Passes() {
+		require.False(t, seen[p.Name], "%s is in the list twice", p.Name)
+		seen[p.Name] = true
+		require.NotEmpty(t, p.Why, p.Name)
+		var function string
+		for _, word := range strings.Split(p.Name, "-") {
+			function += strings.ToUpper(word[:1]) + word[1:]
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), strings.ReplaceAll(p.Name, "-", "_")+".go", nil, parser.ParseComments)
+		require.NoError(t, err)
+		found := false
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			found = found || ok && f.Name.Name == function && f.Doc != nil
+		}
+		require.True(t, found, "no documented func %s in the file of %s", function, p.Name)
+	}
+}
