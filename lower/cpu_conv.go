@@ -66,8 +66,7 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	outer = append(outer, w[0], c[0])
 	body = append(body, w[1])
 	s.Reorder(append(append(append([]schedule.Loop{}, outer...), body...), w[2], c[2])...)
-	grid := s.Fuse(outer...)
-	s.Parallel(grid)
+	grid := parallelAll(s, outer)
 	s.ComputeAt(anchor, w[1])
 	if d.Anchor.Pad != nil {
 		placePad(s, d, grid, t)
@@ -83,6 +82,14 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	vectorizeAxis(s, init[1], tl.Lanes)
 	s.Unroll(w[2])
 	vectorizeAxis(s, c[2], tl.Lanes)
+}
+
+// parallelAll makes nested loops parallel, outermost first, and returns the innermost: together they are the grid.
+func parallelAll(s *schedule.Schedule, loops []schedule.Loop) schedule.Loop {
+	for _, l := range loops {
+		s.Parallel(l)
+	}
+	return loops[len(loops)-1]
 }
 
 // innerLoopsOfInit returns the pixel and the channel loop of the block that clears the accumulators.
@@ -133,9 +140,7 @@ func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
 	outer := axes[:rank-2]
 	s.Reorder(append(append([]schedule.Loop{}, outer...), w[0], c[0], w[1], c[1])...)
 	s.Annotate(w[0], "partition", "border")
-	grid := s.Fuse(outer...)
-	s.Annotate(grid, "partition", "border")
-	s.Parallel(grid)
+	parallelAll(s, outer)
 	s.ComputeAt(anchor, c[0])
 	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
 	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-2], spatial[rank-1])...)
@@ -178,9 +183,7 @@ func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 	c := s.Split(axes[rank-1], 0, d.Anchor.Block)
 	if rank == 1 || rank >= 2 && shape[rank-2] == 1 {
 		tl = cost.Tile{Rows: 1, Vectors: 1, Lanes: min(t.Lanes(32), channels)}
-		outer := append(append([]schedule.Loop{}, axes[:rank-1]...), c[0])
-		grid = s.Fuse(outer...)
-		s.Parallel(grid)
+		grid = parallelAll(s, append(append([]schedule.Loop{}, axes[:rank-1]...), c[0]))
 		s.ComputeAt(anchor, grid)
 	} else {
 		tl, _ = cost.RegisterTile(shape[rank-2], channels, d.Anchor.Block, t)
@@ -188,8 +191,7 @@ func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 		pixel = w[1]
 		outer := append(append([]schedule.Loop{}, axes[:rank-2]...), c[0])
 		s.Reorder(append(append([]schedule.Loop{}, outer...), w[0], w[1], c[1])...)
-		grid = s.Fuse(outer...)
-		s.Parallel(grid)
+		parallelAll(s, outer)
 		s.ComputeAt(anchor, w[0])
 	}
 	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
