@@ -158,9 +158,10 @@ func convolve[T number](s *EvalSite, out, data, kernel []T, n, c, o, groups int,
 			src := data[(image*c+g*cg)*in:][:cg*in]
 			weights := kernel[g*og*k:][:og*k]
 			width := count * w.out[2]
-			b, stride := src, in
+			var b []T
+			stride := width
 			if w.pointwise() {
-				b = src[first*w.out[2]:]
+				b, stride = src[first*w.out[2]:], in
 			} else {
 				if columns == nil {
 					columns = make([]T, k*part*w.out[2])
@@ -171,7 +172,7 @@ func convolve[T number](s *EvalSite, out, data, kernel []T, n, c, o, groups int,
 						dst[i] = src[from+i*step]
 					}
 				}, func(row int) { clear(columns[row*width:][:width]) }, cg, first, count)
-				b, stride = columns, width
+				b = columns
 			}
 			for m := range og {
 				dst := out[(image*o+g*og+m)*outN+first*w.out[2]:][:width]

@@ -106,7 +106,10 @@ type Module struct {
 
 // Extent says that only a part of an output is real: along Axis, as many elements as output number Output, an int64
 // of shape (1,), says when the model has run.
-type Extent struct{ Axis, Output int }
+type Extent struct {
+	Axis   int `json:"axis"`
+	Output int `json:"output"`
+}
 
 // Close releases the files behind the module's constants. Neither m nor a module made from it may be used
 // afterwards; a module without files needs no Close.

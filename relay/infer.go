@@ -221,15 +221,6 @@ func (s *Site) count(name string, list []int, n, least int) error {
 	return nil
 }
 
-// same infers the type of the only operand.
-func same(s *Site) (Type, error) {
-	t, err := s.Arith(0)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
 // sameFloat infers the type of the first operand, a floating-point tensor.
 func sameFloat(s *Site) (Type, error) {
 	t, err := s.Float(0)

@@ -321,6 +321,9 @@ func (p *printer) metadata(m *Module) {
 		}
 		entries = append(entries, "  \"defaults\": [\n"+strings.Join(lines, ",\n")+"\n  ]")
 	}
+	if len(m.Extents) > 0 {
+		entries = append(entries, "  \"extents\": "+toJSON(m.Extents))
+	}
 	if len(m.Meta) > 0 {
 		entries = append(entries, "  \"meta\": "+toJSON(m.Meta))
 	}

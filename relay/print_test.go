@@ -22,10 +22,6 @@ func typed(name string, d tensor.DType, shape ...int) *Var {
 	return NewVar(name, &TensorType{dims(shape...), d}, diag.Pos{})
 }
 
-func constant(v ...float32) *Constant {
-	return NewConstant(tensor.Of(tensor.Float32, dims(len(v)), v...), "w", diag.Pos{})
-}
-
 func scalar[T tensor.Native](d tensor.DType, v T) *Constant {
 	return NewConstant(tensor.Of(d, dims(), v), "", diag.Pos{})
 }
@@ -125,6 +121,29 @@ func TestScalarsStandInTheText(t *testing.T) {
 		require.Contains(t, PrintFunction("f", fn(call(t, "copy", nil, c))), "copy("+want+")")
 	}
 	require.Contains(t, PrintFunction("f", fn(call(t, "copy", nil, scalar(tensor.Int8, int8(1))))), "copy(meta[relay.Constant][0])")
+}
+
+func TestTheMetadataSectionTellsOfInputsAndOutputs(t *testing.T) {
+	x := typed("x", tensor.Float32, 2)
+	places := call(t, "argwhere", nil, x)
+	rows, err := NewTupleGet(places, 0, diag.Pos{})
+	require.NoError(t, err)
+	n, err := NewTupleGet(places, 1, diag.Pos{})
+	require.NoError(t, err)
+	m := module(NewTuple([]Expr{rows, n}, diag.Pos{}), []string{"rows", "n"}, x)
+	m.Extents = map[string]Extent{"rows": {0, 1}}
+	m.Defaults = map[string]*tensor.Tensor{"x": tensor.New(tensor.Float32, dims(2))}
+	require.NoError(t, VerifyOps(m, Core()))
+	_, meta, found := strings.Cut(Print(m), "#[metadata]\n")
+	require.True(t, found)
+	require.Equal(t, `{
+  "defaults": [
+    {"name":"x","dtype":"float32","shape":[2],"sha256":"af5570f5a1810b7af78caf4bc70a660f0df51e42baf91d4de5b2328de0e83dfc"}
+  ],
+  "extents": {"rows":{"axis":0,"output":1}},
+  "outputs": ["rows","n"]
+}
+`, meta)
 }
 
 func TestAttributesPrintAsRelayDoes(t *testing.T) {

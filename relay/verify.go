@@ -5,9 +5,10 @@ import (
 	"slices"
 
 	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tensor"
 )
 
-// Verify checks that a module is well formed: main exists and takes named tensors; every output has a name of its own;
+// Verify checks that a module is well formed: main exists and takes named tensors; every output has a name of its own, and a bounded one the output with its extent;
 // every variable is bound once, around all its uses; no primitive function reads variables of others; every constant
 // has the data that its type needs; and the type of every node is the one that inference gives.
 func Verify(m *Module) error { return VerifyOps(m, nil) }
@@ -34,6 +35,9 @@ func VerifyOps(m *Module, ops *Table) error {
 		}
 	}
 	if err := verifyOutputs(main.Body.Type(), m.Outputs); err != nil {
+		return err
+	}
+	if err := verifyExtents(main.Body.Type(), m); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Funcs)) {
@@ -68,6 +72,28 @@ func verifyOutputs(result Type, outputs []string) error {
 			return invalid("main", "output %d is named %q, wanted a name of its own", i, outputs[i])
 		}
 		names[outputs[i]] = true
+	}
+	return nil
+}
+
+// verifyExtents checks that each bounded output has the axis, and the output that says how much of it is real.
+func verifyExtents(result Type, m *Module) error {
+	fields := []Type{result}
+	if t, ok := result.(*TupleType); ok {
+		fields = t.Fields
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Extents)) {
+		e, at := m.Extents[name], slices.Index(m.Outputs, name)
+		if at < 0 {
+			return invalid("main", "extent of %q, which is no output", name)
+		}
+		if rank := len(fields[at].(*TensorType).Shape); e.Axis < 0 || e.Axis >= rank {
+			return invalid("main", "extent of output %q along axis %d of %d", name, e.Axis, rank)
+		}
+		want := &TensorType{tensor.Shape{1}, tensor.Int64}
+		if e.Output < 0 || e.Output >= len(fields) || !TypeEqual(fields[e.Output], want) {
+			return invalid("main", "extent of output %q is output %d, wanted one of type %v", name, e.Output, want)
+		}
 	}
 	return nil
 }

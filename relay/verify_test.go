@@ -45,6 +45,10 @@ func TestVerifyFindsEachFault(t *testing.T) {
 		{module(call(t, "add", nil, x, &Constant{node{x.typ, diag.Pos{}}, &tensor.Tensor{DType: tensor.Float32, Shape: dims(2), Data: make([]byte, 7)}, "w"}),
 			[]string{"y"}, x), `constant "w": shape (2,) of float32 needs 8 bytes, found 7`},
 		{&Module{Funcs: good().Funcs, Outputs: []string{"y"}, Defaults: map[string]*tensor.Tensor{"z": nil}}, `default value for "z"`},
+		{&Module{Funcs: good().Funcs, Outputs: []string{"y"}, Extents: map[string]Extent{"z": {}}}, `extent of "z", which is no output`},
+		{&Module{Funcs: good().Funcs, Outputs: []string{"y"}, Extents: map[string]Extent{"y": {1, 0}}}, `extent of output "y" along axis 1 of 1`},
+		{&Module{Funcs: good().Funcs, Outputs: []string{"y"}, Extents: map[string]Extent{"y": {0, 0}}},
+			`extent of output "y" is output 0, wanted one of type Tensor[(1,), int64]`},
 	} {
 		require.ErrorContains(t, VerifyOps(c.m, Core()), c.text)
 		require.ErrorIs(t, VerifyOps(c.m, Core()), diag.ErrInternal)
