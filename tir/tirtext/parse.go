@@ -205,6 +205,9 @@ func (p *parser) declare(t token) {
 		p.fail(t, "wanted a name, found %v", t)
 		return
 	}
+	if !t.quoted && quote(t.name) != t.name {
+		p.fail(t, "%s is a word of the language; wanted a name", t.text)
+	}
 	if p.open[t.text] > 0 {
 		p.fail(t, "%s is in scope already", t.text)
 	}
