@@ -10,10 +10,12 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
+var rows = Core()
+
 // call applies an operator of the table or stops the test.
 func call(t *testing.T, op string, attrs any, args ...Expr) Expr {
 	t.Helper()
-	c, err := NewCall(Core().Lookup(op), args, attrs, diag.Pos{})
+	c, err := NewCall(rows.Lookup(op), args, attrs, diag.Pos{})
 	require.NoError(t, err)
 	return c
 }
