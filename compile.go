@@ -216,24 +216,28 @@ func (j *job) variant(ctx context.Context, m *relay.Module, t *target.Target) (*
 		return nil, err
 	}
 	v.plan, v.data, v.layers = p.plan, p.data, p.layers
-	if err := memplan.Assign(v.plan, memplan.Options{}); err != nil {
+	if err := memplan.Assign(v.plan, memoryFor(t)); err != nil {
 		return nil, err
 	}
 	if err := v.plan.Check(); err != nil {
 		return nil, diag.Internal("plan", "main", "the plan does not pass its check").By(err)
 	}
 	j.progress("generate", 0, len(v.units))
-	v.code, err = j.generate(ctx, v.units, t)
+	v.code, err = j.generate(ctx, v.units, t, v.plan)
 	return v, err
 }
 
-// generate makes the file of kernels for a target.
-func (j *job) generate(ctx context.Context, units []*unit, t *target.Target) ([]artifact.Code, error) {
+// generate makes the files of kernels for a target.
+func (j *job) generate(ctx context.Context, units []*unit, t *target.Target, plan *artifact.Plan) ([]artifact.Code, error) {
 	var kernels []*tir.Kernel
 	for _, u := range units {
 		kernels = append(kernels, u.kernels...)
 	}
-	if t.API != target.Native {
+	switch t.API {
+	case target.Native:
+	case target.OpenCL:
+		return j.openclCode(kernels, t, plan)
+	default:
 		return nil, diag.Unsupported("generate", t.String(), "no code generator for targets behind %s", t.API)
 	}
 	out, err := llvm.Build(ctx, kernels, t, llvm.Options{Workers: j.opts.Workers,

@@ -9,7 +9,6 @@ import (
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/runtime"
-	"github.com/texel-ml/texel/runtime/cpu"
 	"github.com/texel-ml/texel/tensor"
 )
 
@@ -17,6 +16,9 @@ import (
 type LoadOptions struct {
 	// Threads is how many threads work on one inference; 0 is one for each core that the process may use.
 	Threads int
+	// Device is "cpu", "opencl" or "opencl:i" with the number of a device. Empty takes the processor's variants and
+	// those of the first OpenCL device, in the order of the artifact.
+	Device string
 	// Shapes chooses among the variants of the artifact by the shapes of inputs. Empty takes the first usable one.
 	Shapes map[string]tensor.Shape
 	// Target takes only a variant for this target record. Empty takes any.
@@ -46,7 +48,11 @@ func Load(path string, o LoadOptions) (*Model, error) {
 	if o.Threads < 0 {
 		return nil, diag.Invalid("load", "threads", "wanted a number from 0, found %d", o.Threads)
 	}
-	module, err := runtime.Open(path, runtime.Options{Devices: []runtime.Device{cpu.Device{}}, Shapes: o.Shapes, Target: o.Target,
+	devices, err := devices(o.Device)
+	if err != nil {
+		return nil, err
+	}
+	module, err := runtime.Open(path, runtime.Options{Devices: devices, Shapes: o.Shapes, Target: o.Target,
 		CacheDir: o.CacheDir, TrustWeights: o.TrustWeights})
 	if err != nil {
 		return nil, err

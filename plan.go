@@ -343,16 +343,19 @@ func (p *planner) launches(s *site, name string, args, results []string) error {
 		bound[b] = slices.Concat(args, results)[i]
 	}
 	for _, b := range u.temps {
-		bound[b] = p.add(artifact.Tensor{Name: name + "." + b.Name, DType: b.DType, Shape: b.Shape, Pool: arenaPool})
+		t, err := p.between(name+"."+b.Name, b)
+		if err != nil {
+			return err
+		}
+		bound[b] = t
 	}
 	for i, k := range u.kernels {
-		l := artifact.Launch{Kind: artifact.KernelLaunch, Name: name, Kernel: k.Name, Grid: []int64{int64(k.GridExtent)}, Nodes: nodesOf(u.fn),
-			Flops: u.work.flops / int64(len(u.kernels))}
+		l := artifact.Launch{Kind: artifact.KernelLaunch, Name: name, Kernel: k.Name, Nodes: nodesOf(u.fn), Flops: u.work.flops / int64(len(u.kernels))}
 		if i > 0 {
 			l.Name = fmt.Sprintf("%s/%d", name, i)
 		}
-		if k.Group > 1 {
-			l.Grid[0], l.Group = int64(k.GridExtent)*int64(k.Group), []int64{int64(k.Group)}
+		if err := geometry(&l, k, p.target); err != nil {
+			return err
 		}
 		for j, b := range k.Params {
 			t, ok := bound[b]

@@ -106,7 +106,7 @@ func (u *unit) lower(tables *lower.Tables, t *target.Target, notes *diag.Notes) 
 		return at(err, u.fn)
 	}
 	u.params, u.trace = low.Func.Params, low.Trace.String()
-	u.kernels, u.temps, err = looppasses.Lower(low.Func, looppasses.Options{})
+	u.kernels, u.temps, err = looppasses.Lower(low.Func, loweringFor(t))
 	return at(err, u.fn)
 }
 

@@ -3,6 +3,8 @@ package memplan
 import (
 	"cmp"
 	"slices"
+
+	"github.com/texel-ml/texel/artifact"
 )
 
 // member is one tensor of a block.
@@ -26,11 +28,15 @@ type part struct {
 
 // block is a piece of memory that is moved as a whole.
 type block struct {
+	align   int64 // of its start; at least artifact.Alignment
 	members []member
 	parts   []part
 	low     int // first position of any part
 	high    int // last position of any part
 }
+
+// roundUp returns the lowest place from n on where the block may start.
+func (b *block) roundUp(n int64) int64 { return roundUp(n, max(b.align, artifact.Alignment)) }
 
 // where returns the place of tensor t in the block.
 func (b *block) where(t int) int64 {
@@ -151,7 +157,7 @@ func alignedBound(blocks []*block) int64 {
 		c := *b
 		if len(b.parts) == 1 {
 			c.parts = []part{b.parts[0]}
-			c.parts[0].bytes = align(c.parts[0].bytes)
+			c.parts[0].bytes = b.roundUp(c.parts[0].bytes)
 		}
 		round[i] = &c
 	}

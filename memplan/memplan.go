@@ -24,6 +24,8 @@ type Options struct {
 	SearchWork int
 	// NoInPlace drops every in-place pair.
 	NoInPlace bool
+	// Alignment is that of every tensor, in bytes, where a device wants more than artifact.Alignment; a power of two.
+	Alignment int64
 	// Stagger is how many bytes a block may move up so that the operands of one launch do not start at the same
 	// place modulo 4 KiB; a multiple of 64. 0 leaves the arena as small as it was planned. It costs at most this much
 	// for each block that is alive at the peak.
@@ -36,12 +38,15 @@ func Assign(p *artifact.Plan, opt Options) error {
 	if err := p.SetLives(); err != nil {
 		return err
 	}
-	if opt.Stagger < 0 || opt.Stagger%artifact.Alignment != 0 {
-		return diag.Internal("memplan", p.Function, "stagger %d is not a multiple of %d", opt.Stagger, artifact.Alignment)
-	}
 	g, err := newGroups(p)
 	if err != nil {
 		return err
+	}
+	if g.align = max(opt.Alignment, artifact.Alignment); g.align&(g.align-1) != 0 {
+		return diag.Internal("memplan", p.Function, "alignment %d is no power of two", opt.Alignment)
+	}
+	if opt.Stagger < 0 || opt.Stagger%artifact.Alignment != 0 || opt.Stagger > 0 && g.align > artifact.Alignment {
+		return diag.Internal("memplan", p.Function, "stagger %d is not a multiple of %d, or tensors have the larger alignment %d", opt.Stagger, artifact.Alignment, g.align)
 	}
 	p.Memory = artifact.Memory{}
 	steps, err := p.Steps()
@@ -106,6 +111,7 @@ type groups struct {
 	index map[string]int
 	root  []int
 	at    []int64 // tensor → bytes behind its root
+	align int64   // of every tensor
 	order []int   // roots first, then each view after what it is a view of
 }
 
@@ -171,7 +177,7 @@ func (g *groups) blocks(pool string, steps []artifact.Step, taken map[*artifact.
 		}
 		r := g.root[t]
 		if of[r] == nil {
-			of[r] = &block{}
+			of[r] = &block{align: g.align}
 			all = append(all, of[r])
 		}
 		of[t] = of[r]
@@ -216,7 +222,7 @@ func (g *groups) join(of []*block, s artifact.Step, taken map[*artifact.Launch][
 		}
 		from, into := of[w], of[r]
 		shift := into.where(r) - from.where(w)
-		if shift%artifact.Alignment != 0 || !g.legal(into, from, shift, r, w, s) {
+		if shift%g.align != 0 || !g.legal(into, from, shift, r, w, s) {
 			continue
 		}
 		used[w], used[r] = true, true
@@ -246,6 +252,6 @@ func (g *groups) legal(into, from *block, shift int64, r, w int, s artifact.Step
 	return true
 }
 
-func align(n int64) int64 {
-	return (n + artifact.Alignment - 1) / artifact.Alignment * artifact.Alignment
-}
+func align(n int64) int64 { return roundUp(n, artifact.Alignment) }
+
+func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }

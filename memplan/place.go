@@ -188,7 +188,7 @@ func (f *fitter) lowest(i int) int64 {
 			break // nor does any later hole hold at
 		}
 		if h.to > at {
-			at = align(h.to)
+			at = b.roundUp(h.to)
 		}
 	}
 	return at

@@ -100,7 +100,7 @@ func (a *app) bench(ctx context.Context, path string, f *benchFlags) error {
 func (a *app) measure(ctx context.Context, o *opened, f *benchFlags) (*benchResult, error) {
 	before := resetPeak()
 	start := time.Now()
-	m, err := texel.Load(o.path, texel.LoadOptions{Threads: f.device.count(), CacheDir: a.verifiedDir()})
+	m, err := texel.Load(o.path, texel.LoadOptions{Threads: f.device.count(), Device: f.device.device, CacheDir: a.verifiedDir()})
 	if err != nil {
 		return nil, err
 	}

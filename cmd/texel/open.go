@@ -102,16 +102,16 @@ type deviceFlags struct {
 }
 
 func (f *deviceFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.device, "device", "cpu", "cpu")
+	c.Flags().StringVar(&f.device, "device", "cpu", "cpu, opencl or opencl:NUMBER")
 	c.Flags().IntVar(&f.threads, "threads", 0, "threads of the cpu (0: one a processor)")
 }
 
 func (f *deviceFlags) check() error {
 	kind, _, _ := strings.Cut(f.device, ":")
 	switch kind {
-	case "cpu":
-	case "opencl", "vulkan", "remote", "adb":
-		return diag.Unsupported("device", f.device, "this device is not in this version; cpu is")
+	case "cpu", "opencl":
+	case "vulkan", "remote", "adb":
+		return diag.Unsupported("device", f.device, "this device is not in this version; cpu and opencl are")
 	default:
 		return usage("--device wants cpu, opencl, vulkan, remote:ADDR or adb, found %q", f.device)
 	}
@@ -152,12 +152,19 @@ func (a *app) open(ctx context.Context, path string, m *modelFlags, d *deviceFla
 		if err != nil {
 			return nil, err
 		}
+		if len(opts.Targets) == 0 {
+			to, err := texel.DeviceTarget(d.device)
+			if err != nil {
+				return nil, err
+			}
+			opts.Targets = []string{to}
+		}
 		if err := a.artifactOf(ctx, o, opts, m.noCache); err != nil {
 			return nil, err
 		}
 	}
 	start := time.Now()
-	model, err := texel.Load(o.path, texel.LoadOptions{Threads: d.count(), CacheDir: a.verifiedDir()})
+	model, err := texel.Load(o.path, texel.LoadOptions{Threads: d.count(), Device: d.device, CacheDir: a.verifiedDir()})
 	if err != nil {
 		o.close()
 		return nil, err
