@@ -46,8 +46,10 @@ func (c *compiler) params(params []*tir.Buffer, outputs int, scalars []*tir.Var,
 	if len(args) != len(params) || outputs > len(params) {
 		return diag.Invalid("interp", c.name, "wanted %d tensors, found %d", len(params), len(args))
 	}
-	if len(scalars) != len(c.opts.Scalars) {
-		return diag.Invalid("interp", c.name, "wanted %d scalars, found %d", len(scalars), len(c.opts.Scalars))
+	for _, v := range scalars {
+		if _, ok := c.opts.Scalars[v]; !ok || v.DType.IsFloat() {
+			return diag.Invalid("interp", c.name, "scalar argument %s of %v has no value", v.Name, v.DType)
+		}
 	}
 	for i, b := range params {
 		if args[i] == nil || args[i].DType != b.DType || !slices.Equal(args[i].Shape, b.Shape) {

@@ -95,6 +95,8 @@ func TestOutOfBounds(t *testing.T) {
 	require.EqualError(t, err, "interp: B: element [2] is written by one and used by another iteration of a parallel loop, at g = 1, i = 0")
 	err = interp.RunKernel(context.Background(), k, []*tensor.Tensor{tensor.New(tensor.Int8, tensor.Shape{4})}, interp.Options{})
 	require.EqualError(t, err, "interp: k: wanted 2 tensors, found 1")
+	require.Error(t, interp.RunKernel(context.Background(), kernel(t, "kernel s(out B: int64[], scalar n: int64):\n  B[] = n\n"),
+		[]*tensor.Tensor{tensor.New(tensor.Int64, tensor.Shape{})}, interp.Options{}), "no value for n")
 	err = interp.RunKernel(context.Background(), k, []*tensor.Tensor{tensor.New(tensor.Int8, tensor.Shape{3}), nil}, interp.Options{})
 	require.EqualError(t, err, "interp: A: wanted a tensor of int8 and shape (4,), found int8 of shape (3,)")
 }
@@ -107,7 +109,7 @@ func TestVectors(t *testing.T) {
 `)
 	k.Outputs = 1
 	a := tensor.Of[float32](tensor.Float32, tensor.Shape{8}, 0, 1, 2, 3, 4, 5, 6, 7)
-	require.NoError(t, interp.RunKernel(context.Background(), k, []*tensor.Tensor{a}, interp.Options{Scalars: []int64{10, 2}}))
+	require.NoError(t, interp.RunKernel(context.Background(), k, []*tensor.Tensor{a}, interp.Options{Scalars: map[*tir.Var]int64{k.Scalars[0]: 10, k.Scalars[1]: 2}}))
 	require.Equal(t, []float32{0, 10, 11, 12, 13, 11, 6, 9}, tensor.View[float32](a))
 }
 
@@ -116,8 +118,14 @@ func value(t *testing.T, d, text string, scalars ...int64) *tensor.Wide {
 	t.Helper()
 	k := kernel(t, "kernel k(out R: "+d+"[], scalar a: int64, scalar b: int64, scalar c: int64):\n  R[] = "+text+"\n")
 	out := tensor.New(k.Params[0].DType, tensor.Shape{})
-	scalars = append(scalars, make([]int64, 3-len(scalars))...)
-	require.NoError(t, interp.RunKernel(context.Background(), k, []*tensor.Tensor{out}, interp.Options{Scalars: scalars}), text)
+	opts := interp.Options{Scalars: map[*tir.Var]int64{}}
+	for i, v := range k.Scalars {
+		opts.Scalars[v] = 0
+		if i < len(scalars) {
+			opts.Scalars[v] = scalars[i]
+		}
+	}
+	require.NoError(t, interp.RunKernel(context.Background(), k, []*tensor.Tensor{out}, opts), text)
 	return tensor.Widen(out)
 }
 

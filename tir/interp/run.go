@@ -24,10 +24,10 @@ import (
 
 // Options of a run. The zero value computes in the real types without a limit.
 type Options struct {
-	Float64  bool    // compute floats in float64; buffers between are float64 too
-	Races    bool    // check that iterations of parallel loops are independent; several times slower
-	MaxSteps int64   // iterations of all loops together; 0 is no limit
-	Scalars  []int64 // the scalar arguments, in order
+	Float64  bool               // compute floats in float64; buffers between are float64 too
+	Races    bool               // check that iterations of parallel loops are independent; several times slower
+	MaxSteps int64              // iterations of all loops together; 0 is no limit
+	Scalars  map[*tir.Var]int64 // the values of the scalar arguments
 }
 
 // maxElems bounds a buffer.
@@ -167,7 +167,11 @@ type stop struct{ err error }
 func (c *compiler) run(ctx context.Context, name string, body func(*frame), args []*tensor.Tensor, outputs int, fresh bool) (err error) {
 	f := &frame{ctx: ctx, ints: make([]int64, c.ints), floats: make([]float64, c.floats), mem: make([]memory, len(c.buffers)),
 		boxes: make([][]int64, c.boxes), limit: c.opts.MaxSteps}
-	copy(f.ints, c.opts.Scalars)
+	for v, n := range c.opts.Scalars {
+		if slot, ok := c.vars[v]; ok && !v.DType.IsFloat() {
+			f.ints[slot] = n
+		}
+	}
 	for i, t := range args {
 		f.mem[i] = newMemory(t.DType, t.Elems(), fresh && i >= len(args)-outputs, c.opts.Races)
 		w := tensor.Widen(t)

@@ -18,7 +18,7 @@
 // A loop's range is (minimum, extent), a region's axis is minimum +: extent. Integer constants are int64 and float
 // constants float32 unless a type follows: 3_int8, 1.5_float64. A name that is no identifier or is a word of the
 // language is quoted, as in $"for"; one that another variable or buffer has too gets a number, as in i@2. A variable
-// is int64 unless its type is written. Comments start with #.
+// is int64 unless its type is written; that of a scalar argument always is. Comments start with #.
 //
 // Law: parsing what was printed gives the same tree up to the identity of variables and buffers, and prints the same.
 package tirtext
@@ -167,7 +167,7 @@ func (p *printer) signature(params []*tir.Buffer, outputs int, scalars []*tir.Va
 		if i > 0 || len(params) > 0 {
 			p.raw(", ")
 		}
-		p.raw("scalar ").variable(v)
+		p.raw("scalar ").raw(p.name(v, v.Name)).raw(": ").raw(v.DType.String())
 	}
 	return p.raw(")")
 }

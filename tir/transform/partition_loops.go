@@ -18,8 +18,8 @@ import (
 //
 //	if c < 1: (full tiles) else: (the last tile)
 //
-// Guards are the conditions of Ifs, and those of Selects around loops that carry the attribute "partition" (reads with
-// padding: a prologue, a main part without conditions, an epilogue). A guard that no cut decides, because it depends on
+// Guards are the conditions of Ifs, and in loops that carry the attribute "partition" and the loops inside, those of
+// Selects (reads with padding: a prologue, a main part without conditions, an epilogue). A guard that no cut decides, because it depends on
 // outer loops that could not be cut, shortens a serial loop to the iterations where it holds, or stays.
 func PartitionLoops(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 	s := newSimplifier(k)
@@ -43,6 +43,7 @@ type partitioner struct {
 	s    *simplifier
 	a    *arith.Analyzer
 	left int // nodes that may still be added
+	pads int // loops around that carry the attribute
 }
 
 func (p *partitioner) stmt(st tir.Stmt) tir.Stmt {
@@ -114,8 +115,12 @@ func (p *partitioner) stmt(st tir.Stmt) tir.Stmt {
 func (p *partitioner) loop(n *tir.For) tir.Stmt {
 	lo, okLo := tir.AsInt(n.Min)
 	extent, okExt := tir.AsInt(n.Extent)
+	if n.Attrs["partition"] != "" {
+		p.pads++
+		defer func() { p.pads-- }()
+	}
 	if okLo && okExt && n.Kind != tir.Bound {
-		if cuts := p.cuts(n.Var, lo, lo+extent, n.Body, n.Attrs["partition"] != ""); len(cuts) > 0 {
+		if cuts := p.cuts(n.Var, lo, lo+extent, n.Body, p.pads > 0); len(cuts) > 0 {
 			var list []tir.Stmt
 			for _, r := range pieces(lo, lo+extent, cuts) {
 				c := *n
@@ -158,7 +163,7 @@ func pieces(lo, hi int64, cuts []int64) [][2]int64 {
 
 // decide tests a variable of the grid once, instead of guards further inside.
 func (p *partitioner) decide(v *tir.Var, lo, hi int64, body tir.Stmt) tir.Stmt {
-	cuts := p.cuts(v, lo, hi, body, false)
+	cuts := p.cuts(v, lo, hi, body, p.pads > 0)
 	if len(cuts) == 0 {
 		return p.stmt(body)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/interp"
@@ -150,7 +151,11 @@ func sameResults(f *tir.Func, opts transform.Options) error {
 		want[i] = fill(b)
 		given[b] = fill(b)
 	}
-	if err := interp.Run(ctx, f, want, interp.Options{}); err != nil {
+	scalars := map[*tir.Var]int64{}
+	for i, v := range f.Scalars {
+		scalars[v] = int64(i + 3)
+	}
+	if err := interp.Run(ctx, f, want, interp.Options{Scalars: scalars}); err != nil {
 		return fmt.Errorf("block form: %w", err)
 	}
 	var trail string
@@ -164,7 +169,7 @@ func sameResults(f *tir.Func, opts transform.Options) error {
 	if err != nil {
 		return fmt.Errorf("%w\n%s%s", err, tirtext.Print(f), trail)
 	}
-	if err := interp.RunKernels(ctx, kernels, given, interp.Options{Races: true}); err != nil {
+	if err := interp.RunKernels(ctx, kernels, given, interp.Options{Races: true, Scalars: scalars}); err != nil {
 		return fmt.Errorf("kernels: %w\n%s%s", err, tirtext.Print(f), trail)
 	}
 	for i, b := range f.Params {
@@ -200,4 +205,24 @@ func TestLowerKeepsResults(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// sameKernels runs a kernel before and after a pass, and wants the same bits.
+func sameKernels(t *testing.T, before, after *tir.Kernel) {
+	t.Helper()
+	for _, scalar := range []int64{2, 4} {
+		run := func(k *tir.Kernel) []*tensor.Tensor {
+			args := make([]*tensor.Tensor, len(k.Params))
+			for i, b := range k.Params {
+				args[i] = fill(b)
+			}
+			opts := interp.Options{Races: true, Scalars: map[*tir.Var]int64{}}
+			for _, v := range k.Scalars {
+				opts.Scalars[v] = scalar
+			}
+			require.NoError(t, interp.RunKernel(context.Background(), k, args, opts), tirtext.PrintKernel(k))
+			return args
+		}
+		require.Equal(t, run(before), run(after))
+	}
 }
