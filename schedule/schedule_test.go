@@ -54,6 +54,11 @@ var primitives = []struct {
 	{"cache_write", func(s *schedule.Schedule) { s.CacheWrite(s.Block("R"), tir.Local) }},
 	{"cache_read", func(s *schedule.Schedule) { s.CacheRead(s.Block("C"), 1, tir.Scratch) }},
 	{"set_scope", func(s *schedule.Schedule) { s.SetScope(s.Block("C"), tir.Scratch) }},
+	{"rfactor", func(s *schedule.Schedule) {
+		parts := s.Split(s.Loops(s.Block("C"))[2], 0, 4)
+		s.RFactor(parts[1], -1)
+	}},
+	{"add_unit_loop", func(s *schedule.Schedule) { s.AddUnitLoop(s.Block("R")) }},
 	{"decompose_reduction", func(s *schedule.Schedule) {
 		c := s.Block("C")
 		s.DecomposeReduction(c, s.Loops(c)[2])
@@ -110,6 +115,15 @@ func TestRefusals(t *testing.T) {
 			s.DecomposeReduction(c, l[2])
 			s.DecomposeReduction(c, l[2])
 		}, []string{"decompose_reduction", "initial value"}},
+		"rfactor a spatial loop": {func(s *schedule.Schedule) { s.RFactor(s.Loops(s.Block("C"))[0], -1) }, []string{"rfactor", "i0", "reduce"}},
+		"rfactor the only loop":  {func(s *schedule.Schedule) { s.RFactor(s.Loops(s.Block("C"))[2], -1) }, []string{"rfactor", "r0", "several"}},
+		"rfactor no reduction": {func(s *schedule.Schedule) {
+			s.RFactor(s.Split(s.Loops(s.Block("R"))[1], 0, 4)[1], -1)
+		}, []string{"rfactor", "R", "initial value"}},
+		"rfactor with empty lanes": {func(s *schedule.Schedule) {
+			s.RFactor(s.Split(s.Loops(s.Block("C"))[2], 4, 20)[0], -1)
+		}, []string{"rfactor", "r0", "without any instance"}},
+		"unit loop around nothing":  {func(s *schedule.Schedule) { s.AddUnitLoop(s.Block("X")) }, []string{"X"}},
 		"set the scope of a result": {func(s *schedule.Schedule) { s.SetScope(s.Block("R"), tir.Local) }, []string{"set_scope", "R", "parameter"}},
 		"fuse loops apart": {func(s *schedule.Schedule) {
 			l := s.Loops(s.Block("C"))
@@ -142,4 +156,19 @@ func TestBadTraces(t *testing.T) {
 		}
 		require.ErrorIs(t, err, diag.ErrInvalid, text)
 	}
+}
+
+// TestAttempt shows that a refused attempt leaves nothing behind.
+func TestAttempt(t *testing.T) {
+	s := schedule.New(reluOfProduct())
+	before := tirtext.Print(s.Func())
+	require.False(t, s.Attempt(func() {
+		s.Split(s.Loops(s.Block("R"))[1], 0, 16)
+		s.ComputeInline(s.Block("C"))
+	}))
+	require.NoError(t, s.Err())
+	require.Empty(t, s.Trace().Steps)
+	require.Equal(t, before, tirtext.Print(s.Func()))
+	require.True(t, s.Attempt(func() { s.Fuse(s.Loops(s.Block("R"))...) }))
+	require.NotEqual(t, before, tirtext.Print(s.Func()))
 }

@@ -1,0 +1,19 @@
+package schedule
+
+import "github.com/texel-ml/texel/tir"
+
+// AddUnitLoop puts a loop of one iteration directly around block b, so that other blocks can be computed there:
+//
+//	B()          for u in 0..1
+//	      →        B()
+func (s *Schedule) AddUnitLoop(b Block) Loop {
+	p := s.block("add_unit_loop", b)
+	if p == nil {
+		return Loop{}
+	}
+	f := &tir.For{Var: s.newVar("u"), Min: tir.I(0), Extent: tir.I(1), Body: p.realize}
+	s.setRoot(swap(s.fn.Root().Body, p.realize, f), s.fn.Root().Allocs)
+	out := s.handles([]*tir.For{f})
+	s.record("add_unit_loop", []string{b.id}, nil, out[0].id)
+	return out[0]
+}
