@@ -19,7 +19,13 @@ func lowerSqueezeExcite(s *Site) ([]Operand, error) {
 	x, w1, b1, w2, b2 := s.In[0], s.In[1], s.In[2], s.In[3], s.In[4]
 	d := working(x.DType)
 	axes := spatialPlaces(layout)
-	batch, hidden, channels := layout.Extent(x.Shape, 'N'), w1.Shape[0], w1.Shape[1]
+	batch, hidden, channels := layout.Extent(x.Shape, 'N'), b1.Shape[0], b2.Shape[0]
+	weight := func(w Operand, out, in tir.Expr) tir.Expr {
+		if a.WeightLayout == "IO" {
+			return w.wide(in, out)
+		}
+		return w.wide(out, in)
+	}
 	w := wholeAxes(x, axes)
 	pool := w.sum(s, s.Out().Shape) // in the layout of data, its spatial axes of extent 1
 	count := tensor.Shape(w.extents).Elems()
@@ -30,14 +36,14 @@ func lowerSqueezeExcite(s *Site) ([]Operand, error) {
 		for _, axis := range axes {
 			at[layout.Axes()[axis].Letter] = tir.I(0)
 		}
-		return tir.Times(w1.wide(i[1], k[0]), mean.At(physicalIndex(layout, at)...))
+		return tir.Times(weight(w1, i[1], k[0]), mean.At(physicalIndex(layout, at)...))
 	})
 	activation := map[string]element{"relu": elemRelu, "swish": elemSwish, "hard_swish": elemHardSwish}[a.Activation]
 	active := s.keep(s.Compute(squeezed.Shape, d, func(i []tir.Expr) tir.Expr {
 		return activation(&relay.SwishAttrs{Beta: 1}, d, []tir.Expr{tir.Plus(squeezed.At(i...), b1.wide(i[1]))})
 	}))
 	excited := s.Reduce(tensor.Shape{batch, channels}, d, []int{hidden}, num(d, 0), tir.Plus, func(i, k []tir.Expr) tir.Expr {
-		return tir.Times(w2.wide(i[1], k[0]), active.At(i[0], k[0]))
+		return tir.Times(weight(w2, i[1], k[0]), active.At(i[0], k[0]))
 	})
 	gate := call(tir.Sigmoid)
 	if a.Gate == "hard_sigmoid" {

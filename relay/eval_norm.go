@@ -185,7 +185,15 @@ func evalSqueezeExcite(s *EvalSite) (Value, error) {
 		return nil, err
 	}
 	w1, b1, w2, b2 := s.Wide(1), s.Wide(2), s.Wide(3), s.Wide(4)
-	hidden, channels := w1.Shape[0], w1.Shape[1]
+	hidden, channels := b1.Shape[0], b2.Shape[0]
+	if a.WeightLayout == "IO" {
+		if w1, err = tensor.RelayoutWide(w1, tensor.MustLayout("IO"), tensor.MustLayout("OI")); err != nil {
+			return nil, err
+		}
+		if w2, err = tensor.RelayoutWide(w2, tensor.MustLayout("IO"), tensor.MustLayout("OI")); err != nil {
+			return nil, err
+		}
+	}
 	activation := map[string]func(float64) float64{
 		"relu": relu, "hard_swish": hardSwish, "swish": func(v float64) float64 { return swish(1, v) },
 	}[a.Activation]

@@ -114,11 +114,15 @@ var tensorExamples = []example{
 	{"nn.group_norm", &GroupNormAttrs{1, 1, 0, true, true}, []Value{f32(dims(1, 2, 2), 1, 1, 3, 3), vec(1, 2), vec(0, 1)}, f32(dims(1, 2, 2), -1, -1, 3, 3)},
 	{"nn.lrn", &LRNAttrs{2, 1, 1, 2, 1}, []Value{f32(dims(1, 3, 1), 1, 2, 3)}, f32(dims(1, 3, 1), 1.0/6, 2.0/14, 3.0/10)},
 	{"nn.l2_normalize", &L2NormalizeAttrs{1e-12, []int{1}}, []Value{f32(dims(2, 2), 3, 4, 0, 0)}, f32(dims(2, 2), 0.6, 0.8, 0, 0)},
-	{"nn.squeeze_excite", &SqueezeExciteAttrs{"relu", "hard_sigmoid", 0.5, 0.5, "NCHW"},
+	{"nn.squeeze_excite", &SqueezeExciteAttrs{"relu", "hard_sigmoid", 0.5, 0.5, "NCHW", ""},
 		// Means 1 and 3; hidden relu(1 − 3 + 1) = 0 and 4; second layer 4·0.1 + 0.1 and 4·0.2.
 		[]Value{f32(dims(1, 2, 1, 2), 0, 2, 2, 4), f32(dims(2, 2), 1, -1, 1, 1), vec(1, 0), f32(dims(2, 2), 9, 0.1, 9, 0.2), vec(0.1, 0)},
 		f32(dims(1, 2, 1, 1), 0.75, 0.9)},
-	{"nn.squeeze_excite", &SqueezeExciteAttrs{"relu", "sigmoid", 0, 0, "NHWC4c"},
+	{"nn.squeeze_excite", &SqueezeExciteAttrs{"relu", "sigmoid", 0, 0, "NHWC4c", "OI"},
 		[]Value{f32(dims(1, 1, 1, 1, 4), 1, 0, 0, 0), f32(dims(1, 2), 1, 1), vec(0), f32(dims(2, 1), 0, 1000), vec(0, 0)},
 		f32(dims(1, 1, 1, 1, 4), 0.5, 1, 0, 0)},
+	// The first example with its weights turned.
+	{"nn.squeeze_excite", &SqueezeExciteAttrs{"relu", "hard_sigmoid", 0.5, 0.5, "NCHW", "IO"},
+		[]Value{f32(dims(1, 2, 1, 2), 0, 2, 2, 4), f32(dims(2, 2), 1, 1, -1, 1), vec(1, 0), f32(dims(2, 2), 9, 9, 0.1, 0.2), vec(0.1, 0)},
+		f32(dims(1, 2, 1, 1), 0.75, 0.9)},
 }

@@ -1,6 +1,9 @@
 package relay
 
-import "github.com/texel-ml/texel/diag"
+import (
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tensor"
+)
 
 // BatchNormAttrs are the attributes of nn.batch_norm.
 type BatchNormAttrs struct {
@@ -49,6 +52,8 @@ type SqueezeExciteAttrs struct {
 	GateAlpha  float64 `relay:"gate_alpha"` // the hard sigmoid's slope
 	GateBeta   float64 `relay:"gate_beta"`  // and offset
 	Layout     string  `relay:"layout"`     // of data and result
+
+	WeightLayout string `relay:"weight_layout"` // of w1 and w2: "OI" (also when empty), or "IO" with the outputs innermost
 }
 
 // normOps are the normalisations and softmax.
@@ -95,7 +100,7 @@ func normOps() []*Op {
 		},
 		{
 			Name: "nn.squeeze_excite", Args: []string{"data", "w1", "b1", "w2", "b2"},
-			NewAttrs: func() any { return &SqueezeExciteAttrs{"relu", "hard_sigmoid", 1.0 / 6, 0.5, "NCHW"} },
+			NewAttrs: func() any { return &SqueezeExciteAttrs{"relu", "hard_sigmoid", 1.0 / 6, 0.5, "NCHW", ""} },
 			Infer:    inferSqueezeExcite, Eval: evalSqueezeExcite, Class: Opaque, Lower: "squeeze_excite",
 			Doc: "the channel scale gate(w2 · activation(w1 · p + b1) + b2), p the mean of data over its spatial axes. data is (N, C, spatial) in " +
 				"layout, w1 (R, C), b1 (R), w2 (C, R), b2 (C), the result (N, C, 1, 1) in layout. It does not multiply data. When the layout pads " +
@@ -240,6 +245,12 @@ func inferSqueezeExcite(s *Site) (Type, error) {
 		return nil, diag.Unsupported("infer-type", s.Op.Name, "gate=%q, wanted sigmoid or hard_sigmoid", a.Gate)
 	}
 	w1, b1, w2, b2 := t[1].Shape, t[2].Shape, t[3].Shape, t[4].Shape
+	switch {
+	case a.WeightLayout == "IO" && len(w1) == 2 && len(w2) == 2:
+		w1, w2 = tensor.Shape{w1[1], w1[0]}, tensor.Shape{w2[1], w2[0]}
+	case a.WeightLayout != "" && a.WeightLayout != "OI" && a.WeightLayout != "IO":
+		return nil, s.Illegal("weight_layout=%q, wanted OI or IO", a.WeightLayout)
+	}
 	if len(w1) != 2 || len(b1) != 1 || len(w2) != 2 || len(b2) != 1 ||
 		w1[0] != b1[0] || w2[1] != w1[0] || w2[0] != b2[0] || w2[0] != w1[1] {
 		return nil, s.Illegal("layers of shapes %v, %v, %v, %v, wanted (R, C), (R), (C, R), (C)", w1, b1, w2, b2)

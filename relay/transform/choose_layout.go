@@ -174,6 +174,9 @@ func (l *layouter) call(c *relay.Call) (placed, error) {
 	if list := l.o.Candidates(c); len(list) > 0 {
 		return l.choose(c, list)
 	}
+	if c.Op.Name == "nn.squeeze_excite" {
+		return l.squeezeExcite(c)
+	}
 	if c.Op.Class <= relay.Broadcast && len(c.Args) > 0 {
 		return l.elementwise(c)
 	}
@@ -374,8 +377,7 @@ var followers = map[string]follower{
 	"nn.avg_pool1d": followPool, "nn.avg_pool2d": followPool, "nn.avg_pool3d": followPool,
 	"nn.global_avg_pool2d": followGlobalPool, "nn.global_max_pool2d": followGlobalPool,
 	"nn.adaptive_avg_pool2d": followAdaptive, "nn.adaptive_max_pool2d": followAdaptive,
-	"nn.squeeze_excite": followSqueezeExcite,
-	"sum":               followReduce, "mean": followReduce, "max": followReduce, "min": followReduce, "prod": followReduce,
+	"sum": followReduce, "mean": followReduce, "max": followReduce, "min": followReduce, "prod": followReduce,
 	"nn.softmax": followAxis, "nn.log_softmax": followAxis,
 	"nn.pad": followPad, "strided_slice": followSlice, "concatenate": followConcat, "split": followSplit,
 	"channel_shuffle": followShuffle, "image.resize": followResize, "image.resize2d": followResize2D,
@@ -436,6 +438,43 @@ func (l *layouter) follow(c *relay.Call, f follower) (placed, error) {
 	return placed{expr: out, at: result}, nil
 }
 
+// squeezeExcite follows its operand and turns its two weights, so that their outputs are innermost and become lanes.
+func (l *layouter) squeezeExcite(c *relay.Call) (placed, error) {
+	a := *c.Attrs.(*relay.SqueezeExciteAttrs)
+	at := l.values[c.Args[0]].at
+	if at != nil {
+		layout, ok := relaid(a.Layout, at)
+		if !ok {
+			return l.asIs(c)
+		}
+		a.Layout = layout
+	}
+	args := make([]relay.Expr, len(c.Args))
+	for i, arg := range c.Args {
+		var order []int
+		if i == 0 {
+			order = at
+		}
+		e, err := l.turned(l.values[arg], order)
+		if err != nil {
+			return placed{}, err
+		}
+		args[i] = e
+	}
+	if a.WeightLayout != "IO" {
+		a.WeightLayout = "IO"
+		for _, i := range []int{1, 3} {
+			turned, err := l.op("transpose", &relay.TransposeAttrs{Axes: []int{1, 0}}, c.Pos(), args[i])
+			if err != nil {
+				return placed{}, err
+			}
+			args[i] = turned
+		}
+	}
+	out, err := relay.NewCall(c.Op, args, &a, c.Pos())
+	return placed{expr: out, at: at}, err
+}
+
 // relaid returns layout name with its letters in order at.
 func relaid(name string, at []int) (string, bool) {
 	if len(name) != len(at) || strings.ToUpper(name) != name {
@@ -478,13 +517,6 @@ func followAdaptive(c *relay.Call, at []int) (any, []int, bool) {
 	var ok bool
 	n.Layout, ok = relaid(n.Layout, at)
 	return &n, at, ok && inOrder(n.Layout)
-}
-
-func followSqueezeExcite(c *relay.Call, at []int) (any, []int, bool) {
-	n := *c.Attrs.(*relay.SqueezeExciteAttrs)
-	var ok bool
-	n.Layout, ok = relaid(n.Layout, at)
-	return &n, at, ok
 }
 
 func followConvTranspose(c *relay.Call, at []int) (any, []int, bool) {

@@ -133,7 +133,10 @@ func runSet(model, set string, c corpusCase) error {
 			continue
 		}
 		v, err := ReadTensor(file)
-		if err != nil {
+		if err != nil { // a sequence or an optional value, which the model says
+			if _, _, imported := Import(context.Background(), model, Options{}); errors.Is(imported, diag.ErrUnsupported) {
+				return imported
+			}
 			return err
 		}
 		if slices.Contains(c.ValueInputs, i) {

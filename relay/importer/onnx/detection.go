@@ -107,14 +107,53 @@ func roiAlign(n *node) []relay.Expr {
 		w := n.call("nn.relu", nil, n.sub(n.like(x, 1), distance))
 		return n.mul(w, n.cast(n.reshape(inside, append(n.shape(at).Clone(), 1)), n.dtype(x)))
 	}
+	if n.str("mode", "avg") == "max" {
+		return one(n.roiMax(x, n.wrapped(batch, s[0]), side(1, 3, rows, s[2]), side(0, 2, cols, s[3]), rows, cols, samples))
+	}
 	wy, wx := weights(side(1, 3, rows, s[2]), s[2]), weights(side(0, 2, cols, s[3]), s[3])
 	picked := n.take(x, n.wrapped(batch, s[0]), 0) // (R, C, H, W)
 	wy = n.reshape(wy, tensor.Shape{count, 1, rows * samples, s[2]})
 	wx = n.reshape(wx, tensor.Shape{count, 1, cols * samples, s[3]})
-	if n.str("mode", "avg") == "max" {
-		n.failUnsupported("mode max")
-	}
+	n.wants(n.str("mode", "avg") == "avg", "mode %q, wanted avg or max", n.str("mode", "avg"))
 	y := n.matmulT(n.matmul(wy, picked), wx, false, true) // (R, C, rows·samples, cols·samples)
 	y = n.reshape(y, tensor.Shape{count, s[1], rows, samples, cols, samples})
 	return one(n.reduce("mean", y, []int{3, 5}, false))
+}
+
+// roiMax is the largest of the four weighed corners of every sample in a cell. atY (R, rows·samples) and atX are the
+// places of the samples.
+func (n *node) roiMax(x, batch, atY, atX relay.Expr, rows, cols, samples int) relay.Expr {
+	s, d := n.known(x), n.dtype(x)
+	count := n.known(batch)[0]
+	type corner struct{ index, weight relay.Expr }
+	// the lower and the upper corner of each sample along one axis; a sample outside the image weighs nothing
+	corners := func(at relay.Expr, extent int, shape tensor.Shape) [2]corner {
+		inside := n.call("logical_and", nil, n.call("greater_equal", nil, at, n.like(at, -1)), n.call("less_equal", nil, at, n.like(at, float64(extent))))
+		clamped := n.clip(at, 0, float64(extent-1))
+		low := n.clip(n.call("floor", nil, clamped), 0, float64(max(extent-1, 0)))
+		part := n.sub(clamped, low)
+		weigh := func(w relay.Expr) relay.Expr { return n.reshape(n.mul(w, n.cast(inside, d)), shape) }
+		place := func(i relay.Expr) relay.Expr { return n.reshape(n.cast(i, tensor.Int64), shape) }
+		high := n.clip(n.add(low, n.like(at, 1)), 0, float64(extent-1))
+		return [2]corner{{place(low), weigh(n.sub(n.like(at, 1), part))}, {place(high), weigh(part)}}
+	}
+	ys := corners(atY, s[2], tensor.Shape{count, rows * samples, 1, 1})
+	xs := corners(atX, s[3], tensor.Shape{count, 1, cols * samples, 1})
+	full := tensor.Shape{count, rows * samples, cols * samples, 1}
+	first := n.broadcastTo(n.reshape(n.cast(batch, tensor.Int64), tensor.Shape{count, 1, 1, 1}), full)
+	pixels := n.transpose(x, []int{0, 2, 3, 1})
+	var most relay.Expr
+	for _, y := range ys {
+		for _, c := range xs {
+			at := n.concat([]relay.Expr{first, n.broadcastTo(y.index, full), n.broadcastTo(c.index, full)}, 3)
+			v := n.mul(n.gatherND(pixels, at, 0), n.mul(y.weight, c.weight)) // (R, rows·samples, cols·samples, C)
+			if most == nil {
+				most = v
+			} else {
+				most = n.call("maximum", nil, most, v)
+			}
+		}
+	}
+	most = n.reshape(most, tensor.Shape{count, rows, samples, cols, samples, s[1]})
+	return n.transpose(n.reduce("max", most, []int{2, 4}, false), []int{0, 3, 1, 2})
 }

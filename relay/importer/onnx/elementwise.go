@@ -256,13 +256,18 @@ func upper(s string) string {
 	return string(b)
 }
 
-func (n *node) castTo(x relay.Expr, number int) relay.Expr {
-	d := n.dtypeOf(number)
-	attrs := &relay.CastAttrs{DType: d, Saturate: n.flag("saturate", true), RoundMode: n.str("round_mode", "up")}
+func (n *node) castTo(x relay.Expr, number int) relay.Expr { return n.convertTo(x, n.dtypeOf(number)) }
+
+// convertTo is a cast with the node's attributes. Floats become integers below a byte by way of int32, whose low bits
+// are kept, as the format's tests have it.
+func (n *node) convertTo(x relay.Expr, d tensor.DType) relay.Expr {
 	if d == n.dtype(x) {
 		return x
 	}
-	return n.call("cast", attrs, x)
+	if d.IsInt() && d.Bits() < 8 && n.isFloat(x) {
+		x = n.cast(x, tensor.Int32)
+	}
+	return n.call("cast", &relay.CastAttrs{DType: d, Saturate: n.flag("saturate", true), RoundMode: n.str("round_mode", "up")}, x)
 }
 
 // dtypeOf returns the element type with the format's number.
@@ -275,14 +280,7 @@ func (n *node) dtypeOf(number int) tensor.DType {
 	return d
 }
 
-func castLike(n *node) []relay.Expr {
-	d := n.dtype(n.in(1))
-	if d == n.dtype(n.in(0)) {
-		return one(n.in(0))
-	}
-	attrs := &relay.CastAttrs{DType: d, Saturate: n.flag("saturate", true), RoundMode: n.str("round_mode", "up")}
-	return one(n.call("cast", attrs, n.in(0)))
-}
+func castLike(n *node) []relay.Expr { return one(n.convertTo(n.in(0), n.dtype(n.in(1)))) }
 
 // bitCast reads the same bits as another type of the same width.
 func bitCast(n *node) []relay.Expr {

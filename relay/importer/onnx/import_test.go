@@ -151,7 +151,7 @@ func TestOutputsOfBoundedExtentSayHowMuchIsReal(t *testing.T) {
 func TestModelLocalFunctionsAreInlined(t *testing.T) {
 	scaled := &pb.FunctionProto{Name: proto.String("Scaled"), Domain: proto.String("mine"), Input: names("a"), Output: names("b"), Attribute: names("alpha"),
 		OpsetImport: []*pb.OperatorSetIdProto{{Version: proto.Int64(16)}},
-		Node: []*pb.NodeProto{op("LeakyRelu", names("a"), names("b"), &pb.AttributeProto{Name: proto.String("alpha"), RefAttrName: proto.String("alpha"), Type: pb.AttributeProto_FLOAT.Enum()})}}
+		Node:        []*pb.NodeProto{op("LeakyRelu", names("a"), names("b"), &pb.AttributeProto{Name: proto.String("alpha"), RefAttrName: proto.String("alpha"), Type: pb.AttributeProto_FLOAT.Enum()})}}
 	node := op("Scaled", names("x"), names("y"), attr("alpha", 0.25))
 	node.Domain = proto.String("mine")
 	m := model(17, graphOf(values(value("x", 1, 2)), values(value("y", 1, 2)), node))
@@ -169,7 +169,9 @@ func TestModelLocalFunctionsAreInlined(t *testing.T) {
 }
 
 func TestBranchesWithKnownConditionAreInlined(t *testing.T) {
-	branch := func(name string) *pb.GraphProto { return graphOf(nil, values(value("r", 1)), op(name, names("x"), names("r"))) }
+	branch := func(name string) *pb.GraphProto {
+		return graphOf(nil, values(value("r", 1)), op(name, names("x"), names("r")))
+	}
 	m := model(17, graphOf(values(value("x", 1, 2)), values(value("y", 1)), op("If", names("c"), names("y"), attr("then_branch", branch("Exp")), attr("else_branch", branch("Tanh")))))
 	m.Graph.Initializer = []*pb.TensorProto{{Name: proto.String("c"), DataType: proto.Int32(9), Int32Data: []int32{0}}}
 	module, _ := load(t, m, Options{})
