@@ -236,12 +236,10 @@ func tensorScatter(n *node) []relay.Expr {
 func reduce(op string, since int, before, after func(*node, relay.Expr) relay.Expr) func(*node) []relay.Expr {
 	return func(n *node) []relay.Expr {
 		x := n.in(0)
-		axes, given := n.attrOrInts("axes", 1, since)
+		axes, _ := n.attrOrInts("axes", 1, since)
 		keep := n.flag("keepdims", true)
 		if len(axes) == 0 && n.flag("noop_with_empty_axes", false) {
-			if given || n.opset < 28 {
-				return one(n.reduced(x, nil, before, after))
-			}
+			return one(n.reduced(x, before, after))
 		}
 		if len(axes) == 0 {
 			for a := range n.rank(x) {
@@ -260,7 +258,7 @@ func reduce(op string, since int, before, after func(*node, relay.Expr) relay.Ex
 }
 
 // reduced is a reduction over no axis: each element by itself.
-func (n *node) reduced(x relay.Expr, _ []int, before, after func(*node, relay.Expr) relay.Expr) relay.Expr {
+func (n *node) reduced(x relay.Expr, before, after func(*node, relay.Expr) relay.Expr) relay.Expr {
 	if before != nil {
 		x = before(n, x)
 	}
@@ -272,7 +270,6 @@ func (n *node) reduced(x relay.Expr, _ []int, before, after func(*node, relay.Ex
 
 func absOf(n *node, x relay.Expr) relay.Expr    { return n.call("abs", nil, x) }
 func squareOf(n *node, x relay.Expr) relay.Expr { return n.mul(x, x) }
-func expOf(n *node, x relay.Expr) relay.Expr    { return n.exp(x) }
 
 // rootOf and logOf are of the type of their operand: an integer's root is rounded toward zero.
 func rootOf(n *node, x relay.Expr) relay.Expr { return n.asFloat(x, "sqrt") }

@@ -197,11 +197,9 @@ func (n *node) matmulAny(a, b relay.Expr) relay.Expr {
 		shape = shape[:len(shape)-1]
 	}
 	if len(sa) == 1 {
-		at := len(shape) - 1
-		if len(sb) == 1 {
-			at = len(shape) - 1
-		} else {
-			at = len(shape) - 2
+		at := len(shape) - 1 // of the row: the last axis when the column is gone, else the one before
+		if len(sb) > 1 {
+			at--
 		}
 		shape = slices.Delete(shape, at, at+1)
 	}
