@@ -28,8 +28,9 @@ type unit struct {
 	name    string // of its kernels, with a number behind when there are several
 	fn      *relay.Function
 	kernels []*tir.Kernel
-	params  []*tir.Buffer // the function's tensors in order, then those of its result
-	temps   []*tir.Buffer // what one kernel hands to the next
+	params  []*tir.Buffer                  // the function's tensors in order, tables, then those of its result
+	tables  map[*tir.Buffer]*tensor.Tensor // params that hold constants of the lowering
+	temps   []*tir.Buffer                  // what one kernel hands to the next
 	trace   string
 	work    work
 }
@@ -335,12 +336,17 @@ func (p *planner) call(s *site, direct map[place]string) error {
 // launches adds one launch a kernel.
 func (p *planner) launches(s *site, name string, args, results []string) error {
 	u := s.unit
-	if len(u.params) != len(args)+len(results) {
-		return diag.Internal("plan", name, "its kernels have %d buffers for %d operands and %d results", len(u.params), len(args), len(results))
+	if len(u.params)-len(u.tables) != len(args)+len(results) {
+		return diag.Internal("plan", name, "its kernels have %d buffers and %d tables for %d operands and %d results", len(u.params), len(u.tables), len(args), len(results))
 	}
 	bound := map[*tir.Buffer]string{}
-	for i, b := range u.params {
-		bound[b] = slices.Concat(args, results)[i]
+	rest := slices.Concat(args, results)
+	for _, b := range u.params {
+		if table := u.tables[b]; table != nil {
+			bound[b] = p.weight(table, u.name+".table")
+			continue
+		}
+		bound[b], rest = rest[0], rest[1:]
 	}
 	for _, b := range u.temps {
 		t, err := p.between(name+"."+b.Name, b)

@@ -105,7 +105,7 @@ func (u *unit) lower(tables *lower.Tables, t *target.Target, notes *diag.Notes) 
 	if err != nil {
 		return at(err, u.fn)
 	}
-	u.params, u.trace = low.Func.Params, low.Trace.String()
+	u.params, u.tables, u.trace = low.Func.Params, low.Consts, low.Trace.String()
 	u.kernels, u.temps, err = looppasses.Lower(low.Func, loweringFor(t))
 	return at(err, u.fn)
 }

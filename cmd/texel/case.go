@@ -68,6 +68,11 @@ func (c *caseRun) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if c.sig != nil && slices.ContainsFunc(c.sig.Inputs, func(in onnx.Input) bool { return in.DType == tensor.Invalid }) {
+		if _, err := texel.Import(ctx, c.Case.Model, texel.Options{}, nil); err != nil {
+			return err // its files are no tensors
+		}
+	}
 	for _, set := range c.Case.Sets {
 		if err := c.runSet(ctx, set); err != nil {
 			return err
@@ -113,12 +118,11 @@ func (c *caseRun) runSet(ctx context.Context, set dataSet) error {
 		}
 	}
 	results, err := c.compileAndRun(ctx, given, values)
-	if errors.Is(err, diag.ErrUnsupported) && !errors.Is(err, diag.ErrInternal) && c.Case.ValueInputs == nil {
-		// perhaps a value is wanted at compile time: shapes, axes and counts are short lists of integers
-		short := maps.Clone(values)
-		rest := maps.Clone(given)
+	if errors.Is(err, diag.ErrUnsupported) && !errors.Is(err, diag.ErrInternal) {
+		// perhaps a value is wanted at compile time: shapes, axes and counts are short lists of integers, limits are scalars
+		short, rest := maps.Clone(values), maps.Clone(given)
 		for name, t := range given {
-			if t.DType.IsInt() && len(t.Shape) <= 1 && t.Elems() <= 64 {
+			if len(t.Shape) <= 1 && (t.DType.IsInt() && t.Elems() <= 64 || t.Elems() == 1) {
 				short[name] = t
 				delete(rest, name)
 			}
