@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/schedule/te"
 	"github.com/texel-ml/texel/target"
@@ -26,8 +28,9 @@ const gpuGroup = 64
 //	    reduce axes: accumulator += …
 //	    store
 //
-// Stages that are no reduction and no result are inlined; each remaining stage is a kernel and its result is in global
-// memory. A stage without axes runs in one work-item.
+// Stages that are no reduction and no result are inlined; a reduction whose elements are read once each, by a stage of
+// its own shape, is computed where it is read. Each remaining stage is a kernel and its result is in global memory. A
+// stage without axes runs in one work-item.
 func scheduleGPUPlain(s *schedule.Schedule, d *Definition, t *target.Target) {
 	result := map[*te.Tensor]bool{}
 	for _, o := range d.Outputs {
@@ -41,20 +44,75 @@ func scheduleGPUPlain(s *schedule.Schedule, d *Definition, t *target.Target) {
 		}
 		s.ComputeInline(stage(s, st))
 	}
-	for _, st := range kept {
+	parts := map[*te.Tensor][]*te.Tensor{} // a stage and the reductions that are computed where it reads them
+	for i, st := range kept {
 		if st.IsOpaque() || s.Err() != nil {
 			continue
 		}
+		rank := len(st.Shape())
+		if st.ReduceAxes() > 0 && !result[st] && rank > 0 {
+			if reader := elementReader(s.Func(), st, kept[i+1:]); reader != nil {
+				parts[reader] = append(parts[reader], st)
+				continue
+			}
+		}
 		b := stage(s, st)
 		if st.ReduceAxes() == 0 {
-			bindElements(s, b, len(st.Shape()), t)
+			item := bindElements(s, b, rank, t)
+			for _, p := range parts[st] {
+				s.SetScope(stage(s, p), tir.Local)
+				reduceAt(s, p, item)
+			}
 			continue
 		}
 		out := s.CacheWrite(b, tir.Local)
-		if item := bindElements(s, out, len(st.Shape()), t); len(st.Shape()) > 0 {
-			s.ComputeAt(b, item)
+		if item := bindElements(s, out, rank, t); rank > 0 {
+			reduceAt(s, st, item)
 		}
 	}
+}
+
+// reduceAt computes a reduction in a work-item, its initial value in front of all its loops.
+func reduceAt(s *schedule.Schedule, st *te.Tensor, item schedule.Loop) {
+	b := stage(s, st)
+	s.ComputeAt(b, item)
+	if _, reduce := innerLoops(s, b, st); s.Err() == nil {
+		s.DecomposeReduction(b, reduce[0])
+	}
+}
+
+// elementReader returns the stage that alone reads st, element i for its own element i, or nil.
+func elementReader(f *tir.Func, st *te.Tensor, stages []*te.Tensor) *te.Tensor {
+	var only *te.Tensor
+	readers := 0
+	tir.Walk(f.Body, func(n any) bool {
+		r, ok := n.(*tir.BlockRealize)
+		if !ok {
+			return true
+		}
+		for _, region := range r.Block.Reads {
+			if region.Buffer != st.Buffer {
+				continue
+			}
+			readers++
+			i := slices.IndexFunc(stages, func(s *te.Tensor) bool { return s.Buffer.Name == r.Block.Name })
+			if i < 0 || stages[i].ReduceAxes() > 0 || stages[i].IsOpaque() || len(region.Ranges) != len(r.Block.Iters) {
+				readers++ // not one that takes it in
+				continue
+			}
+			for axis, g := range region.Ranges {
+				if iv := r.Block.Iters[axis]; g.Min != tir.Expr(iv.Var) && (iv.Extent > 1 || !tir.IsConst(g.Min, 0)) {
+					readers++
+				}
+			}
+			only = stages[i]
+		}
+		return true
+	})
+	if readers != 1 {
+		return nil
+	}
+	return only
 }
 
 // bindElements runs the first n loops around b, its spatial axes, as a grid of one dimension, and returns the loop over

@@ -150,7 +150,11 @@ func (c *caseRun) compileAndRun(ctx context.Context, given, values map[string]*t
 	if err != nil {
 		return nil, err
 	}
-	opts := texel.Options{OptLevel: level, Values: values, InputShapes: map[string][]int{}, Workers: 1}
+	to, err := texel.DeviceTarget(c.Device)
+	if err != nil {
+		return nil, err
+	}
+	opts := texel.Options{Targets: []string{to}, OptLevel: level, Values: values, InputShapes: map[string][]int{}, Workers: 1}
 	steps := 1
 	for name, t := range given {
 		shape, n := c.stepShape(name, t)
@@ -170,7 +174,7 @@ func (c *caseRun) compileAndRun(ctx context.Context, given, values map[string]*t
 	if err := compiled.WriteFile(path); err != nil {
 		return nil, err
 	}
-	m, err := texel.Load(path, texel.LoadOptions{Threads: c.Threads})
+	m, err := texel.Load(path, texel.LoadOptions{Threads: c.Threads, Device: c.Device})
 	if err != nil {
 		return nil, err
 	}
