@@ -1,5 +1,7 @@
 package tir
 
+import "math"
+
 // Whole returns the region that covers all of b.
 func Whole(b *Buffer) Region {
 	r := Region{Buffer: b}
@@ -67,10 +69,13 @@ func samePoint(r Region, idx []Expr) bool {
 	return true
 }
 
-// Equal reports whether two expressions are the same, variables and buffers by identity.
+// Equal reports whether two expressions are the same tree: variables and buffers by identity, constants by their bits.
 func Equal(a, b Expr) bool {
 	if a == b {
 		return true
+	}
+	if a == nil || b == nil {
+		return false
 	}
 	list := func(x, y []Expr) bool {
 		if len(x) != len(y) {
@@ -89,7 +94,7 @@ func Equal(a, b Expr) bool {
 		return ok && *a == *b
 	case *Float:
 		b, ok := b.(*Float)
-		return ok && (*a == *b || a.DType == b.DType && a.Value != a.Value && b.Value != b.Value)
+		return ok && a.DType == b.DType && math.Float64bits(a.Value) == math.Float64bits(b.Value)
 	case *Binary:
 		b, ok := b.(*Binary)
 		return ok && a.Op == b.Op && Equal(a.A, b.A) && Equal(a.B, b.B)

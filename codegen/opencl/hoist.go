@@ -3,7 +3,6 @@ package opencl
 import (
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
-	"github.com/texel-ml/texel/tir/arith"
 )
 
 // maxHoisted bounds the search for equal quotients in one kernel.
@@ -23,7 +22,7 @@ func (e *emitter) hoist(body tir.Stmt) tir.Stmt {
 			return true
 		}
 		for _, c := range list {
-			if arith.Equal(c.x, x) {
+			if tir.Equal(c.x, x) {
 				c.count++
 				return false
 			}
@@ -45,7 +44,7 @@ func (e *emitter) hoist(body tir.Stmt) tir.Stmt {
 	}
 	m := &tir.Mapper{Expr: func(x tir.Expr) tir.Expr {
 		for i, v := range values {
-			if arith.Equal(v, x) {
+			if tir.Equal(v, x) {
 				return vars[i]
 			}
 		}

@@ -197,7 +197,7 @@ func (e *emitter) assign(x *tir.Store, value tir.Expr, place string, lanes int) 
 }
 
 func sameIndices(a, b []tir.Expr) bool {
-	return slices.EqualFunc(a, b, arith.Equal)
+	return slices.EqualFunc(a, b, tir.Equal)
 }
 
 // scatter stores lane by lane. The value is evaluated whole before.

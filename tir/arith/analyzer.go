@@ -189,7 +189,7 @@ func (a *Analyzer) Simplify(e tir.Expr) tir.Expr {
 		return nil
 	}
 	out := a.simp(e)
-	if out == e || Equal(out, e) {
+	if out == e || tir.Equal(out, e) {
 		return e
 	}
 	return out
@@ -355,7 +355,7 @@ func (a *Analyzer) simpSelect(n *tir.Select) tir.Expr {
 	undo = a.Assume(&tir.Not{A: cond})
 	els := a.Simplify(n.Else)
 	undo()
-	if Equal(then, els) {
+	if tir.Equal(then, els) {
 		return then
 	}
 	return &tir.Select{Cond: cond, Then: then, Else: els}

@@ -271,13 +271,13 @@ func (a *Analyzer) negate(x tir.Expr, was *tir.Not) tir.Expr {
 // known replaces a condition that was assumed, or whose opposite was.
 func (a *Analyzer) known(c tir.Expr) tir.Expr {
 	for _, t := range a.truths {
-		if Equal(t, c) {
+		if tir.Equal(t, c) {
 			return tir.True
 		}
-		if n, ok := t.(*tir.Not); ok && Equal(n.A, c) {
+		if n, ok := t.(*tir.Not); ok && tir.Equal(n.A, c) {
 			return tir.False
 		}
-		if n, ok := c.(*tir.Not); ok && Equal(n.A, t) {
+		if n, ok := c.(*tir.Not); ok && tir.Equal(n.A, t) {
 			return tir.False
 		}
 	}

@@ -50,7 +50,7 @@ func (l linear) plus(o linear, k int64) linear {
 // add adds k·atom in place, leaving zero coefficients.
 func (l *linear) add(atom tir.Expr, k int64) {
 	for i := range l.terms {
-		if Equal(l.terms[i].atom, atom) {
+		if tir.Equal(l.terms[i].atom, atom) {
 			l.terms[i].k += k
 			return
 		}
@@ -73,7 +73,7 @@ func (l linear) scale(k int64) linear {
 
 func (l linear) find(atom tir.Expr) int64 {
 	for _, t := range l.terms {
-		if Equal(t.atom, atom) {
+		if tir.Equal(t.atom, atom) {
 			return t.k
 		}
 	}
@@ -276,7 +276,7 @@ again:
 				continue
 			}
 			n, ok := tir.AsInt(outer.B)
-			if !ok || n <= 0 || n > maxInt/m || !Equal(outer.A, a.sorted(q).expr()) {
+			if !ok || n <= 0 || n > maxInt/m || !tir.Equal(outer.A, a.sorted(q).expr()) {
 				continue
 			}
 			both := linear{terms: []term{t, s}}

@@ -8,63 +8,6 @@ import (
 	"github.com/texel-ml/texel/tir"
 )
 
-// Equal reports whether two expressions are the same tree: the same variables and buffers, constants by their bits.
-func Equal(x, y tir.Expr) bool {
-	if x == y {
-		return true
-	}
-	if x == nil || y == nil {
-		return false
-	}
-	switch x := x.(type) {
-	case *tir.Var:
-		return false
-	case *tir.Int:
-		y, ok := y.(*tir.Int)
-		return ok && *x == *y
-	case *tir.Float:
-		y, ok := y.(*tir.Float)
-		return ok && x.DType == y.DType && math.Float64bits(x.Value) == math.Float64bits(y.Value)
-	case *tir.Binary:
-		y, ok := y.(*tir.Binary)
-		return ok && x.Op == y.Op && Equal(x.A, y.A) && Equal(x.B, y.B)
-	case *tir.Not:
-		y, ok := y.(*tir.Not)
-		return ok && Equal(x.A, y.A)
-	case *tir.Select:
-		y, ok := y.(*tir.Select)
-		return ok && Equal(x.Cond, y.Cond) && Equal(x.Then, y.Then) && Equal(x.Else, y.Else)
-	case *tir.Cast:
-		y, ok := y.(*tir.Cast)
-		return ok && x.DType == y.DType && Equal(x.A, y.A)
-	case *tir.Load:
-		y, ok := y.(*tir.Load)
-		return ok && x.Buffer == y.Buffer && equalList(x.Indices, y.Indices)
-	case *tir.Call:
-		y, ok := y.(*tir.Call)
-		return ok && x.Fn == y.Fn && equalList(x.Args, y.Args)
-	case *tir.Ramp:
-		y, ok := y.(*tir.Ramp)
-		return ok && x.Lanes == y.Lanes && Equal(x.Base, y.Base) && Equal(x.Stride, y.Stride)
-	case *tir.Broadcast:
-		y, ok := y.(*tir.Broadcast)
-		return ok && x.Lanes == y.Lanes && Equal(x.A, y.A)
-	}
-	return false
-}
-
-func equalList(x, y []tir.Expr) bool {
-	if len(x) != len(y) {
-		return false
-	}
-	for i := range x {
-		if !Equal(x[i], y[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // compareAtoms orders terms: by the outermost variable, plain variables first, then by structure.
 func (a *Analyzer) compareAtoms(x, y tir.Expr) int {
 	if x == y {

@@ -198,7 +198,7 @@ func TestSimplifyKeepsValues(t *testing.T) {
 		if e.Type().DType == tensor.Int64 {
 			lo, hi, bounded = a.Bounds(e)
 		}
-		if again := a.Simplify(got); !arith.Equal(again, got) {
+		if again := a.Simplify(got); !tir.Equal(again, got) {
 			t.Fatalf("%s -> %s -> %s", show(e), show(got), show(again))
 		}
 		leave()

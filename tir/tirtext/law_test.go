@@ -18,7 +18,6 @@ type maker struct {
 	t    *rapid.T
 	vars []*tir.Var
 	bufs []*tir.Buffer
-	n    int
 }
 
 func (m *maker) pick(label string, n int) int { return rapid.IntRange(0, n-1).Draw(m.t, label) }

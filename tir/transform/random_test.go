@@ -92,8 +92,10 @@ func drawFunc(t *rapid.T) *tir.Func {
 	x, w, y := buffer("X", tir.Global, rows, width), buffer("W", tir.Global, taps, channels), buffer("Y", tir.Global, rows, width, channels)
 	mid := buffer("M", rapid.SampledFrom([]tir.Scope{tir.Global, tir.Global, tir.Scratch, tir.Local}).Draw(t, "scope"), rows, width, channels)
 
-	conv := []tir.IterVar{iter("r", rows, tir.Spatial), iter("x", width, tir.Spatial), iter("c", channels, tir.Spatial), iter("k", taps, tir.Reduce)}
-	r, p, c, k := conv[0].Var, conv[1].Var, conv[2].Var, conv[3].Var
+	turns := rapid.IntRange(1, 3).Draw(t, "turns")
+	conv := []tir.IterVar{iter("r", rows, tir.Spatial), iter("x", width, tir.Spatial), iter("c", channels, tir.Spatial),
+		iter("k", taps, tir.Reduce), iter("n", turns, tir.Reduce)}
+	r, p, c, k, n := conv[0].Var, conv[1].Var, conv[2].Var, conv[3].Var, conv[4].Var
 	at := tir.Minus(tir.Plus(p, k), tir.I(taps/2))
 	padded := &tir.Select{Cond: tir.Bin(tir.And, tir.Bin(tir.GE, at, tir.I(0)), tir.Bin(tir.LT, at, tir.I(width))), Then: load(x, r, at), Else: f32(0)}
 	block := &tir.Block{
@@ -102,7 +104,7 @@ func drawFunc(t *rapid.T) *tir.Func {
 		Writes: []tir.Region{point(mid, r, p, c)},
 		Init:   &tir.Store{Buffer: mid, Indices: []tir.Expr{r, p, c}, Value: f32(0)},
 		Body: &tir.Store{Buffer: mid, Indices: []tir.Expr{r, p, c},
-			Value: tir.Plus(load(mid, r, p, c), tir.Times(padded, load(w, k, c)))},
+			Value: tir.Plus(load(mid, r, p, c), tir.Times(padded, tir.Minus(load(w, k, c), &tir.Cast{DType: tensor.Float32, A: n})))},
 	}
 	first := drawNest(t, "", conv).around(block)
 

@@ -176,7 +176,7 @@ func mergeIfs(list []tir.Stmt) []tir.Stmt {
 		if len(out) > 0 {
 			a, oka := out[len(out)-1].(*tir.If)
 			b, okb := c.(*tir.If)
-			if oka && okb && arith.Pure(a.Cond) && arith.Equal(a.Cond, b.Cond) {
+			if oka && okb && arith.Pure(a.Cond) && tir.Equal(a.Cond, b.Cond) {
 				out[len(out)-1] = &tir.If{Cond: a.Cond, Then: joined(a.Then, b.Then), Else: joined(a.Else, b.Else)}
 				continue
 			}
