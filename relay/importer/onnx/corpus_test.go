@@ -23,12 +23,14 @@ import (
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/relay/eval"
 	pb "github.com/texel-ml/texel/relay/importer/onnx/onnxpb"
+	"github.com/texel-ml/texel/relay/transform"
 	"github.com/texel-ml/texel/tensor"
 )
 
 var (
 	corpus      = flag.String("corpus", "", "folder with index.json and test cases to import and evaluate")
 	corpusMatch = flag.String("corpus-match", "", "only the cases whose name matches")
+	corpusPass  = flag.Bool("corpus-passes", false, "run the graph passes before evaluation")
 	corpusScope = flag.String("corpus-scope", "core", "only the cases of this scope")
 )
 
@@ -41,6 +43,7 @@ type corpusCase struct {
 	Dir         string  `json:"dir"`
 	Scope       string  `json:"scope"`
 	Expect      string  `json:"expect"`
+	Format      string  `json:"format"`
 	Rtol        float64 `json:"rtol"`
 	Atol        float64 `json:"atol"`
 	ValueInputs []int   `json:"value_inputs"`
@@ -95,6 +98,9 @@ func corpusCases(t *testing.T, dir string) []corpusCase {
 		var c corpusCase
 		require.NoError(t, json.Unmarshal(text, &c))
 		c.Dir = filepath.Base(filepath.Dir(f))
+		if c.Format != "" && c.Format != "onnx" {
+			continue
+		}
 		cases = append(cases, c)
 	}
 	return cases
@@ -165,6 +171,12 @@ func runSet(model, set string, c corpusCase) error {
 		return err
 	}
 	defer m.Close()
+	if *corpusPass {
+		o := &transform.Options{Ops: relay.Core(), Notes: &diag.Notes{}, Verify: true}
+		if m, err = transform.Run(context.Background(), m, transform.Passes(), o); err != nil {
+			return err
+		}
+	}
 	return compareModule(m, given, set, c)
 }
 
