@@ -86,7 +86,7 @@ func (e *emitter) loadWhere(l *tir.Load, c, rest *val) *val {
 		return nil
 	}
 	if e.mask != nil {
-		c = e.op(c.t, "and $0, %1", e.mask, c)
+		c = e.narrow(e.mask, c)
 	}
 	return e.maskedLoad(b, e.memory(b), v, c, rest)
 }

@@ -97,7 +97,7 @@ func (e *emitter) ifStmt(s *tir.If) {
 func (e *emitter) masked(c *val, body func() *val) *val {
 	old := e.mask
 	if old != nil {
-		c = e.op(c.t, "and $0, %1", old, c)
+		c = e.narrow(old, c)
 	}
 	v := e.branch(e.any(c), func() *val {
 		e.mask = c
@@ -106,6 +106,11 @@ func (e *emitter) masked(c *val, body func() *val) *val {
 		return v
 	}, nil)
 	return v
+}
+
+// narrow is the lanes of mask in which c holds. A select and not an and: c is undefined in the other lanes.
+func (e *emitter) narrow(mask, c *val) *val {
+	return e.op(c.t, "select $0, $1, $2", mask, c, e.int(c.t, 0))
 }
 
 // effects are what a statement may change.

@@ -272,17 +272,56 @@ func (e *emitter) maskedLoad(b *tir.Buffer, m *memory, v vindex, mask, rest *val
 		e.m.declare(name, t, ptr, i32, mask.t, t)
 		return e.here(t, fmt.Sprintf("call %s @%s($0, i32 %d, $1, $2)%s", t, name, m.alignOf(v.base), m.loads), e.pointer(m, v.base), mask, rest)
 	}
-	name := fmt.Sprintf("llvm.masked.gather.%s.v%dp0", mangle(t), v.lanes)
-	pt := vec(ptr, v.lanes)
-	e.m.declare(name, t, pt, i32, mask.t, t)
-	return e.here(t, fmt.Sprintf("call %s @%s($0, i32 %d, $1, $2)%s", t, name, m.size, m.loads), e.pointers(m, v), mask, rest)
+	// A number of lanes that is no power of two would be padded by LLVM with undefined addresses, and LLVM 19 may give the
+	// result of such a gather and its index one register, which AVX-512 processors refuse: pad with the first address.
+	n := v.lanes
+	wide := 1
+	for wide < n {
+		wide *= 2
+	}
+	at := e.repeatLanes(e.pointers(m, v), wide, 0)
+	if wide > n {
+		mask = e.op(vec(i1, wide), fmt.Sprintf("shufflevector $0, %s zeroinitializer, <%d x i32> <%s>", mask.t, wide, laneList(wide, n, n)), mask)
+		rest = e.widen(rest, wide)
+	}
+	t = vec(m.elem, wide)
+	name := fmt.Sprintf("llvm.masked.gather.%s.v%dp0", mangle(t), wide)
+	e.m.declare(name, t, at.t, i32, mask.t, t)
+	return e.lanesOf(e.here(t, fmt.Sprintf("call %s @%s($0, i32 %d, $1, $2)%s", t, name, m.size, m.loads), at, mask, rest), 0, n)
+}
+
+// repeatLanes widens a vector to n lanes, the new ones copies of lane i.
+func (e *emitter) repeatLanes(v *val, n, i int) *val {
+	elem, have := split(v.t)
+	if have == n {
+		return v
+	}
+	return e.op(vec(elem, n), fmt.Sprintf("shufflevector $0, %s poison, <%d x i32> <%s>", v.t, n, laneList(n, have, i)), v)
+}
+
+// laneList spells the lanes of a shuffle to n lanes: have in order, then rest.
+func laneList(n, have, rest int) string {
+	list := make([]string, n)
+	for i := range list {
+		at := rest
+		if i < have {
+			at = i
+		}
+		list[i] = fmt.Sprintf("i32 %d", at)
+	}
+	return strings.Join(list, ", ")
 }
 
 // pointers returns the addresses of all lanes.
 func (e *emitter) pointers(m *memory, v vindex) *val {
 	offsets := v.generic
-	if offsets == nil {
-		offsets = e.ramp(e.index(0), e.value(v.stride), v.lanes)
+	if steady := v.stride.isConst() && v.stride.c == 0; offsets == nil || !steady {
+		steps := e.ramp(e.index(0), e.value(v.stride), v.lanes)
+		if offsets == nil {
+			offsets = steps
+		} else {
+			offsets = e.op(offsets.t, "add $0, %1", offsets, steps)
+		}
 	}
 	return e.op(vec(ptr, v.lanes), "getelementptr "+string(m.elem)+", $0, $1", e.pointer(m, v.base), offsets)
 }
