@@ -79,7 +79,9 @@ type native struct {
 }
 
 func newNative(t testing.TB, kernels []*tir.Kernel) *native {
-	return &native{kernels, load(t, build(t, hostTarget(t), kernels...).SO)}
+	o, err := Build(context.Background(), kernels, hostTarget(t), Options{})
+	require.NoError(t, err)
+	return &native{kernels, load(t, o.SO)}
 }
 
 func (n *native) run(t testing.TB, k int, args []*tensor.Tensor, scalars []int64) {
@@ -108,6 +110,19 @@ func (n *native) run(t testing.TB, k int, args []*tensor.Tensor, scalars []int64
 type emulated struct {
 	kernels []*tir.Kernel
 	path    string
+}
+
+// bigCore is a phone's processor, oldCore one of Armv8.0, which does not compute in float16.
+func bigCore(t testing.TB) *target.Target {
+	tgt, err := target.Parse("cortex-a76")
+	require.NoError(t, err)
+	return tgt
+}
+
+func oldCore(t testing.TB) *target.Target {
+	tgt := bigCore(t)
+	tgt.Name, tgt.CPU, tgt.Tune, tgt.Features = "old", "cortex-a53", "", []string{"neon"}
+	return tgt
 }
 
 // armDriver reads calls, each a length and a blob as newBlob makes it, until there is none, and writes the blobs back.
@@ -181,13 +196,11 @@ go:
 attributes #0 = { nounwind }
 `
 
-func newEmulated(t testing.TB, cpu string, kernels []*tir.Kernel) *emulated {
+func newEmulated(t testing.TB, tgt *target.Target, kernels []*tir.Kernel) *emulated {
 	if _, err := exec.LookPath("qemu-aarch64"); err != nil {
 		t.Skip("qemu-aarch64 is not installed: apt-get install qemu-user")
 	}
 	tools := tools(t)
-	tgt, err := target.Parse(cpu)
-	require.NoError(t, err)
 	dir := t.TempDir()
 	objects := []string{}
 	compile := func(name, text string) {

@@ -25,10 +25,11 @@ func dtypes() []tensor.DType {
 	return list
 }
 
-// machines runs f natively and on an emulated AArch64 processor with and one without arithmetic in float16.
+// machines runs f natively and on emulated AArch64 processors with and without arithmetic in float16.
 func machines(t *testing.T, kernels []*tir.Kernel, f func(t *testing.T, m machine)) {
 	t.Run("native", func(t *testing.T) { f(t, newNative(t, kernels)) })
-	t.Run("cortex-a76", func(t *testing.T) { f(t, newEmulated(t, "cortex-a76", kernels)) })
+	t.Run("aarch64", func(t *testing.T) { f(t, newEmulated(t, bigCore(t), kernels)) })
+	t.Run("old aarch64", func(t *testing.T) { f(t, newEmulated(t, oldCore(t), kernels)) })
 }
 
 // samples fills a tensor with numbers that tell operations apart: ends of the range, halves, and for floats the special
@@ -93,7 +94,11 @@ func requireSame(t testing.TB, want, got *tensor.Tensor, format string, args ...
 // check runs a kernel on a machine and in the interpreter and compares all parameters.
 func check(t testing.TB, m machine, index int, k *tir.Kernel, args []*tensor.Tensor, scalars []int64, describe string) {
 	want, got := clone(args), clone(args)
-	require.NoError(t, interp.RunKernel(context.Background(), k, want, interp.Options{Scalars: scalars}), describe)
+	bound := map[*tir.Var]int64{}
+	for i, v := range k.Scalars {
+		bound[v] = scalars[i]
+	}
+	require.NoError(t, interp.RunKernel(context.Background(), k, want, interp.Options{Scalars: bound}), describe)
 	m.run(t, index, got, scalars)
 	for i := range want {
 		requireSame(t, want[i], got[i], "kernel %s, parameter %s\n%s", k.Name, k.Params[i].Name, describe)

@@ -25,7 +25,7 @@ type library struct{ handle uintptr }
 func load(t testing.TB, so []byte) *library {
 	fd, err := unix.MemfdCreate("texel-test", 0)
 	require.NoError(t, err)
-	defer unix.Close(fd)
+	t.Cleanup(func() { unix.Close(fd) }) // the loader takes a second object of the same path for the first
 	_, err = unix.Write(fd, so)
 	require.NoError(t, err)
 	h, err := purego.Dlopen(fmt.Sprintf("/proc/self/fd/%d", fd), purego.RTLD_NOW|purego.RTLD_LOCAL)
