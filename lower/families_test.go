@@ -87,6 +87,9 @@ func randomWide(rng *rand.Rand, t *relay.TensorType) *tensor.Wide {
 // interpret runs a lowered function, as blocks or as kernels.
 func interpret(r *Result, in []*tensor.Tensor, asKernels bool) ([]*tensor.Tensor, error) {
 	args := append([]*tensor.Tensor{}, in...)
+	for i, t := range in { // lowering may view a parameter under another shape of the same memory
+		args[i] = &tensor.Tensor{DType: t.DType, Shape: r.Func.Params[i].Shape, Data: t.Data}
+	}
 	var outs []*tensor.Tensor
 	buffers := map[*tir.Buffer]*tensor.Tensor{}
 	for i, p := range r.Func.Params {
@@ -115,11 +118,6 @@ func interpret(r *Result, in []*tensor.Tensor, asKernels bool) ([]*tensor.Tensor
 
 // check compares a function, lowered for a target, with the reference.
 func check(fn *relay.Function, in []*tensor.Tensor, tgt *target.Target) error {
-	for i, p := range fn.Params { // lowering may view a parameter under another shape of the same memory
-		if got := in[i].Shape; !got.Equal(relay.Tensor(p).Shape) {
-			return fmt.Errorf("operand %d has shape %v", i, got)
-		}
-	}
 	want, err := eval.Tensors(context.Background(), fn, in)
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)

@@ -352,7 +352,11 @@ func (d *Definition) prune(f *tir.Func) {
 
 // Func lowers a fused function for a target.
 func Func(fn *relay.Function, name string, tables *Tables, t *target.Target, notes *diag.Notes) (*Result, error) {
-	def, err := Define(collapse(fn), tables, t)
+	fn = collapse(fn)
+	if t.Kind == target.CPU {
+		fn = coalesce(fn)
+	}
+	def, err := Define(fn, tables, t)
 	if err != nil {
 		return nil, err
 	}

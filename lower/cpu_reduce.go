@@ -1,0 +1,282 @@
+package lower
+
+import (
+	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/tir"
+)
+
+// How the members of a nest are computed. A map runs as vectors along its last axis. A reduction is one of
+//
+//	tile     the part that is needed is one row of at most a few vectors: they are accumulators in registers
+//	tiles    more is needed: it is computed in such tiles, which are copied to memory
+//	rows     elements that are reduced lie side by side: partial sums in the lanes of vectors, added up at the end
+
+// prepare decides how a member is computed, and makes the blocks that this needs while its nest still stands alone.
+func (p *plain) prepare(m *member) {
+	if !m.reduces || p.s.Err() != nil {
+		return
+	}
+	def := p.s.Definition(m.block)
+	list := accessesOf(def)
+	var last, inner tir.IterVar
+	for _, iv := range def.Iters {
+		if iv.Kind == tir.Spatial {
+			last = iv
+		} else {
+			inner = iv
+		}
+	}
+	rank := len(m.extents)
+	lanes := p.t.Lanes(max(32, m.buf.DType.Bits()))
+	across := false // vectors along the last axis of the result
+	var along float64
+	if rank > 0 {
+		n := min(m.extents[rank-1], lanes)
+		cost, contiguous := vectorCost(list, last.Var, n, m.buf)
+		along = cost / float64(n)
+		across = contiguous && n >= min(4, lanes) || n > 1 && inner.Extent < 8
+	}
+	n := min(inner.Extent/2, lanes)
+	if n >= 4 {
+		cost, contiguous := vectorCost(list, inner.Var, n, m.buf)
+		if contiguous && (!across || cost/float64(n) < 0.75*along) && p.s.Attempt(func() { p.rows(m, inner.Extent, lanes) }) {
+			return
+		}
+	}
+	elems := 1
+	for _, e := range m.extents {
+		elems *= e
+	}
+	if rank == 0 || elems == m.extents[rank-1] && elems <= 4*lanes {
+		return // one tile
+	}
+	p.s.Attempt(func() {
+		acc := m.block
+		m.block = p.s.CacheWrite(m.block, tir.Local)
+		m.acc = acc
+	})
+	if m.acc == (schedule.Block{}) {
+		return
+	}
+	if !p.s.Has(blockName(p.s, m.block)) {
+		m.acc = schedule.Block{}
+	}
+}
+
+// rows cuts the last reduce axis into lanes, which become partial results:
+//
+//	P[i, l] = Σ_k x[i, k·F + l], l < F = u vectors; Q[i, l] = Σ_u P; R[i, 0…3] = Σ Q; result = Σ R
+func (p *plain) rows(m *member, n, lanes int) {
+	s := p.s
+	lanes = min(lanes, powerBelow(n/2))
+	u := 1
+	for u < 4 && n >= 4*u*lanes {
+		u *= 2
+	}
+	partial := []schedule.Block{}
+	cut := func(factors ...int) {
+		loops := s.Loops(m.block)
+		if s.Err() != nil {
+			return
+		}
+		parts := s.Split(loops[len(loops)-1], factors...)
+		b := s.RFactor(parts[len(parts)-1], -1)
+		partial = append(partial, b)
+		if s.Err() == nil {
+			s.SetScope(b, tir.Local)
+		}
+	}
+	cut(0, u*lanes)
+	if u > 1 {
+		cut(u, lanes)
+	}
+	if lanes >= 8 {
+		cut(lanes/4, 4)
+	}
+	m.partial = partial
+}
+
+// powerBelow returns the largest power of two that is at most n, at least 1.
+func powerBelow(n int) int {
+	p := 1
+	for 2*p <= n {
+		p *= 2
+	}
+	return p
+}
+
+// scope says where the member's part is held: in registers while it is small.
+func (p *plain) scope(m *member) {
+	if p.s.Err() != nil || m.buf == nil {
+		return
+	}
+	b := p.s.Definition(m.block)
+	if b == nil || b.Writes[0].Buffer.Scope != tir.Global {
+		return
+	}
+	elems := 1
+	for _, e := range m.extents {
+		elems *= e
+	}
+	scope := tir.Scratch
+	if elems == 1 || m.reduces && m.acc == (schedule.Block{}) && elems <= 4*p.t.Lanes(m.buf.DType.Bits()) {
+		scope = tir.Local
+	}
+	if !m.reduces && len(m.extents) > 0 && elems == m.extents[len(m.extents)-1] && elems <= 2*p.t.Lanes(m.buf.DType.Bits()) {
+		scope = tir.Local
+	}
+	p.s.SetScope(m.block, scope)
+}
+
+// own returns the loops of a block itself, without those that it was moved into: one for each of its variables.
+func (p *plain) own(b schedule.Block) (spatial, reduce []schedule.Loop) {
+	def, loops := p.s.Definition(b), p.s.Loops(b)
+	if p.s.Err() != nil || len(loops) < len(def.Iters) {
+		return nil, nil
+	}
+	loops = loops[len(loops)-len(def.Iters):]
+	for n, iv := range def.Iters {
+		if iv.Kind == tir.Spatial {
+			spatial = append(spatial, loops[n])
+		} else {
+			reduce = append(reduce, loops[n])
+		}
+	}
+	return spatial, reduce
+}
+
+// place shapes the loops of a member, which stands inside the loops of chain; alone says that its nest is a kernel.
+func (p *plain) place(m *member, chain []schedule.Loop, alone bool) {
+	s := p.s
+	if s.Err() != nil {
+		return
+	}
+	if m.partial != nil {
+		p.placeRows(m, chain, alone)
+		return
+	}
+	spatial, reduce := p.own(m.block)
+	if m.reduces && m.acc == (schedule.Block{}) {
+		p.accumulate(m.block, spatial, reduce)
+		return
+	}
+	if len(spatial) == 0 {
+		return
+	}
+	last := spatial[len(spatial)-1]
+	lanes := p.t.Lanes(max(m.buf.DType.Bits(), 32))
+	n := s.Extent(last)
+	v := p.vectorLength(n, lanes, m.reduces)
+	parts := []schedule.Loop{last}
+	if v > 1 && v < n {
+		parts = s.Split(last, 0, v)
+	}
+	outer := append(append([]schedule.Loop{}, spatial[:len(spatial)-1]...), parts[:len(parts)-1]...)
+	if alone {
+		outer = p.parallel(outer, p.work(s.Definition(m.block), nil)*float64(max(1, m.st.ReduceAxes()*16)))
+	}
+	if m.reduces {
+		at := last
+		if len(outer) > 0 {
+			at = outer[len(outer)-1]
+		} else if len(parts) == 1 {
+			u := s.Split(last, 1, 0)
+			at, parts = u[0], []schedule.Loop{u[1]}
+		}
+		s.ComputeAt(m.acc, at)
+		spatial, reduce := p.own(m.acc)
+		p.accumulate(m.acc, spatial, reduce)
+	}
+	if v > 1 {
+		s.Vectorize(parts[len(parts)-1])
+	}
+}
+
+// accumulate runs a reduction whose result is a tile: the last axis as vectors inside the loops of the reduction, which
+// are unrolled while they are few.
+func (p *plain) accumulate(b schedule.Block, spatial, reduce []schedule.Loop) {
+	s := p.s
+	if len(reduce) == 0 || s.Err() != nil {
+		return
+	}
+	few := 1
+	for _, r := range reduce {
+		few *= s.Extent(r)
+	}
+	if len(spatial) > 0 {
+		last := spatial[len(spatial)-1]
+		s.Reorder(append(append([]schedule.Loop{}, reduce...), last)...)
+		if s.Extent(last) > 1 {
+			s.Vectorize(last)
+		}
+	}
+	init := s.DecomposeReduction(b, reduce[0])
+	if few <= 16 {
+		for _, r := range reduce {
+			s.Unroll(r)
+		}
+	}
+	if loops := s.Loops(init); len(loops) > 0 && len(spatial) > 0 {
+		if l := loops[len(loops)-1]; s.Extent(l) > 1 && s.Extent(l) == s.Extent(spatial[len(spatial)-1]) {
+			s.Vectorize(l)
+		}
+	}
+}
+
+// placeRows puts the partial results of a reduction over rows where the reduction is.
+func (p *plain) placeRows(m *member, chain []schedule.Loop, alone bool) {
+	s := p.s
+	spatial, reduce := p.own(m.block)
+	if len(spatial) > 0 && alone {
+		rest := p.parallel(spatial, p.work(s.Definition(m.partial[0]), nil))
+		if s.Err() != nil {
+			return
+		}
+		spatial = rest
+	}
+	var at schedule.Loop
+	switch {
+	case len(spatial) > 0:
+		at = spatial[len(spatial)-1]
+	case len(chain) > 0:
+		at = chain[len(chain)-1]
+	}
+	s.Unroll(reduce[len(reduce)-1])
+	for n := len(m.partial) - 1; n >= 0; n-- {
+		b := m.partial[n]
+		if at != (schedule.Loop{}) {
+			s.ComputeAt(b, at)
+		}
+		spatial, reduce := p.own(b)
+		if s.Err() != nil || len(spatial) == 0 {
+			return
+		}
+		lane := spatial[len(spatial)-1]
+		s.Reorder(append(append([]schedule.Loop{}, reduce...), lane)...)
+		if s.Extent(lane) <= 4 && n > 0 { // the last step, on scalars
+			s.Unroll(lane)
+			for _, r := range reduce {
+				s.Unroll(r)
+			}
+			continue
+		}
+		s.Vectorize(lane)
+		init := s.DecomposeReduction(b, reduce[0])
+		if n > 0 {
+			for _, r := range reduce {
+				s.Unroll(r)
+			}
+		}
+		if loops := s.Loops(init); len(loops) > 0 {
+			s.Vectorize(loops[len(loops)-1])
+		}
+	}
+}
+
+// blockName returns the name of a block that a schedule knows.
+func blockName(s *schedule.Schedule, b schedule.Block) string {
+	if d := s.Definition(b); d != nil {
+		return d.Name
+	}
+	return ""
+}
