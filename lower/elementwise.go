@@ -221,7 +221,9 @@ func elemMod(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 	case tensor.Float:
 		r, zero := fn(tir.FloatMod, x[0], x[1]), num(d, 0)
 		apart := either(both(less(r, zero), greater(x[1], zero)), both(greater(r, zero), less(x[1], zero)))
-		return tir.Sel(apart, tir.Plus(r, x[1]), r)
+		// a remainder of 0 has the divisor's sign, too
+		signed := tir.Sel(less(x[1], zero), num(d, math.Copysign(0, -1)), zero)
+		return tir.Sel(apart, tir.Plus(r, x[1]), tir.Sel(tir.Bin(tir.EQ, r, zero), signed, r))
 	case tensor.Signed:
 		return tir.Bin(tir.FloorMod, x[0], divisor(x[1]))
 	}
