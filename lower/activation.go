@@ -87,7 +87,15 @@ func elemGelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 // elemSoftplus: log(e^x + 1) = max(x, 0) + log(1 + e^−|x|), which cannot overflow.
 func elemSoftplus(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 	e := fn(tir.Exp, tir.Times(fn(tir.Abs, x[0]), num(d, -1)))
-	return tir.Plus(maximum(x[0], num(d, 0)), fn(tir.Log, tir.Plus(e, num(d, 1))))
+	return tir.Plus(maximum(x[0], num(d, 0)), log1p(e))
+}
+
+// log1p is log(1 + e) for e in [0, 1] to a few units in the last place: what rounding 1 + e to u loses is put back by the
+// factor e / (u − 1).
+func log1p(e tir.Expr) tir.Expr {
+	u := tir.Plus(e, like(e, 1))
+	kept := tir.Minus(u, like(e, 1))
+	return tir.Sel(equal(kept, like(e, 0)), e, tir.Times(fn(tir.Log, u), divide(e, kept)))
 }
 
 func elemSoftsign(_ any, d tensor.DType, x []tir.Expr) tir.Expr {

@@ -137,7 +137,7 @@ func check(fn *relay.Function, in []*tensor.Tensor, tgt *target.Target) error {
 		for i, g := range got {
 			g = &tensor.Tensor{DType: g.DType, Shape: want[i].Shape, Data: g.Data}
 			tol := numtest.Documented(g.DType)
-			tol.Rel, tol.Max = min(tol.Rel, 2e-2), min(tol.Max, 2e-2)
+			tol.Rel, tol.Max, tol.Abs = min(tol.Rel, 2e-2), min(tol.Max, 2e-2), 3e-4
 			if err := numtest.Compare(g, want[i], tol); err != nil {
 				return fmt.Errorf("kernels=%v result %d: %w\n%v", kernels, i, err, r.Trace)
 			}
