@@ -65,14 +65,18 @@ func LowerBlocks(f *tir.Func, opts Options) ([]*tir.Kernel, []*tir.Buffer, error
 		}
 	}
 	var between []*tir.Buffer
-	kernels := make([]*tir.Kernel, len(groups))
-	for i, g := range groups {
+	var kernels []*tir.Kernel
+	for _, g := range groups {
 		name := f.Name
-		if i > 0 {
-			name = fmt.Sprintf("%s_%d", f.Name, i)
+		if len(kernels) > 0 {
+			name = fmt.Sprintf("%s_%d", f.Name, len(kernels))
 		}
-		kernels[i] = kernelOf(name, f, g, allocs, private)
-		for _, buf := range kernels[i].Params {
+		k := kernelOf(name, f, g, allocs, private)
+		if k.Outputs == 0 {
+			continue // it fills private buffers that nothing reads any more
+		}
+		kernels = append(kernels, k)
+		for _, buf := range k.Params {
 			if slices.Contains(allocs, buf) && !slices.Contains(between, buf) {
 				between = append(between, buf)
 			}
