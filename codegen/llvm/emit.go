@@ -74,9 +74,10 @@ type emitter struct {
 	konsts map[konst]*val
 	vars   map[*tir.Var]*val
 	mems   map[*tir.Buffer]*memory
-	epochs map[*tir.Buffer]int // counts writes: a load is reused as long as its buffer's number stands
-	slots  []*val              // the current value of each slot, nil is undefined
-	mask   *val                // lanes that may touch memory, nil is all
+	ssa    map[*tir.Buffer]*slotSet // local buffers in scope that are values
+	epochs map[*tir.Buffer]int      // counts writes: a load is reused as long as its buffer's number stands
+	slots  []*val                   // the current value of each slot, nil is undefined
+	mask   *val                     // lanes that may touch memory, nil is all
 	entry  *ir.Block
 	arg    [5]*val
 
@@ -97,7 +98,7 @@ func (e *emitter) unsupported(format string, args ...any) {
 }
 
 func newEmitter(m *module, f *ir.Func) *emitter {
-	e := &emitter{m: m, code: code{f: f}, konsts: map[konst]*val{}, vars: map[*tir.Var]*val{}, mems: map[*tir.Buffer]*memory{},
+	e := &emitter{m: m, code: code{f: f}, konsts: map[konst]*val{}, vars: map[*tir.Var]*val{}, mems: map[*tir.Buffer]*memory{}, ssa: map[*tir.Buffer]*slotSet{},
 		epochs: map[*tir.Buffer]int{}}
 	e.entry = e.newBlock()
 	e.at(e.entry)

@@ -12,7 +12,7 @@ func (e *emitter) lazy(x tir.Expr, heavy bool) bool {
 	tir.Walk(x, func(n any) bool {
 		switch n := n.(type) {
 		case *tir.Load:
-			found = found || e.plan.ssa[n.Buffer] == nil
+			found = found || e.ssa[n.Buffer] == nil
 		case *tir.Call:
 			found = found || heavy && n.Fn < tir.Floor && n.Fn != tir.Sqrt && n.Fn != tir.Rsqrt || n.Fn == tir.FloatMod
 		}
@@ -73,7 +73,7 @@ func (e *emitter) where(x tir.Expr, c *val, lanes int) *val {
 // loadWhere is a masked load with the value of the other lanes, or nil when a plain masked load does not do.
 func (e *emitter) loadWhere(l *tir.Load, c, rest *val) *val {
 	b := l.Buffer
-	if e.plan.ssa[b] != nil || b.DType == tensor.Bool {
+	if e.ssa[b] != nil || b.DType == tensor.Bool {
 		return nil
 	}
 	for _, i := range l.Indices {

@@ -37,7 +37,7 @@ func (e *emitter) stmt(s tir.Stmt) {
 		e.stmt(s.Body)
 		e.vars[s.Var] = old
 	case *tir.Allocate:
-		e.allocate(s.Buffer, func() { e.stmt(s.Body) })
+		e.allocate(s)
 	case *tir.Evaluate: // barriers have no meaning on a processor
 	case *tir.BlockRealize:
 		e.fail("block %s is left; kernels must be lowered first", s.Block.Name)
@@ -55,7 +55,7 @@ func (e *emitter) noMask(what string) {
 
 // forget makes the slots of a buffer undefined.
 func (e *emitter) forget(b *tir.Buffer) {
-	set := e.plan.ssa[b]
+	set := e.ssa[b]
 	if set == nil {
 		e.wrote(b)
 		return
@@ -121,40 +121,34 @@ type effects struct {
 
 // effectsOf looks for stores. Buffers that are allocated inside do not count.
 func (e *emitter) effectsOf(body tir.Stmt) effects {
-	seen := map[int]bool{}
 	out := effects{buffers: map[*tir.Buffer]bool{}}
-	inside := map[*tir.Buffer]bool{}
-	consts := &survey{consts: map[*tir.Var]int64{}, spans: map[*tir.Buffer]map[span]bool{}, bad: map[*tir.Buffer]bool{}}
+	look := newSurvey()
+	look.storesOnly = true
 	for v, x := range e.vars { // what is constant here, so that the survey sees the same indices
 		if x != nil && x.isInt && x.t == i64 {
-			consts.consts[v] = x.n
+			look.consts[v] = x.n
 		}
 	}
 	tir.Walk(body, func(n any) bool {
-		switch n := n.(type) {
-		case *tir.Allocate:
-			inside[n.Buffer] = true
-		case *tir.Store:
+		if n, ok := n.(*tir.Store); ok {
 			out.buffers[n.Buffer] = true
+			if e.ssa[n.Buffer] != nil {
+				look.live[n.Buffer] = &use{spans: map[span]int{}}
+			}
 		}
 		return true
 	})
-	for b := range out.buffers {
-		if set := e.plan.ssa[b]; set != nil && !inside[b] {
-			consts.spans[b] = map[span]bool{}
-		}
+	stored := map[*slotSet]*use{}
+	for b, u := range look.live {
+		stored[e.ssa[b]] = u
 	}
-	consts.storesOnly = true
-	consts.stmt(body)
-	for b, spans := range consts.spans {
-		set := e.plan.ssa[b]
-		if set == nil || inside[b] {
-			continue
+	look.stmt(body)
+	seen := map[int]bool{}
+	for set, u := range stored {
+		if u.bad {
+			e.fail("stores to a local buffer are not what the survey saw")
 		}
-		if consts.bad[b] {
-			e.fail("stores to local buffer %s are not what the survey saw", b.Name)
-		}
-		for s := range spans {
+		for s := range u.spans {
 			for i := range s.lanes {
 				seen[set.of[s.start+i]] = true
 			}
@@ -168,22 +162,11 @@ func (e *emitter) effectsOf(body tir.Stmt) effects {
 	return out
 }
 
-// slotType is the type of a slot's value.
-func (e *emitter) slotType(id int) tok {
-	for b, set := range e.plan.ssa {
-		if id >= set.first && id < set.first+len(set.lanes) {
-			return vec(regElem(b.DType), set.lanes[id-set.first])
-		}
-	}
-	e.fail("slot %d belongs to no buffer", id)
-	return ""
-}
-
 // phis starts a loop's header in a new block: one phi for each slot that the loop changes, with its value on entry.
 func (e *emitter) phis(fx effects, from *ir.Block) []*ir.InstPhi {
 	list := make([]*ir.InstPhi, len(fx.slots))
 	for i, id := range fx.slots {
-		t := e.slotType(id)
+		t := e.plan.types[id]
 		list[i] = e.phi(t)
 		start := e.slots[id]
 		if start == nil {

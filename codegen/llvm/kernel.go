@@ -47,7 +47,7 @@ func (m *module) emitKernel(k *tir.Kernel) (err error) {
 		e.fail("grid variable %s is %v, wanted int64", k.Grid.Name, k.Grid.DType)
 	}
 	e.plan = planKernel(k)
-	e.slots = make([]*val, e.plan.slots)
+	e.slots = make([]*val, len(e.plan.types))
 	for i, p := range params {
 		e.arg[i] = e.wrap(p, p.Typ.(tok), 0)
 	}

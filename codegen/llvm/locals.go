@@ -15,10 +15,10 @@ const (
 	scratchPad  = 64      // alignment of scratch and stack buffers
 )
 
-// plan says which allocated buffers of a kernel are values.
+// plan says which allocations of a kernel are values. One buffer may be allocated in several places, with other accesses.
 type plan struct {
-	ssa   map[*tir.Buffer]*slotSet
-	slots int
+	ssa   map[*tir.Allocate]*slotSet
+	types []tok // of the slots
 }
 
 // slotSet maps the elements of a local buffer to slots. A slot is one value of one or several lanes: elements that are
@@ -67,16 +67,21 @@ func padded(b *tir.Buffer) int { return (bufferBytes(b) + scratchPad - 1) / scra
 
 // planKernel decides which local buffers become values: those whose indices are all constant.
 func planKernel(k *tir.Kernel) *plan {
-	p := &plan{ssa: map[*tir.Buffer]*slotSet{}}
-	s := &survey{consts: map[*tir.Var]int64{}, spans: map[*tir.Buffer]map[span]bool{}, bad: map[*tir.Buffer]bool{}}
+	p := &plan{ssa: map[*tir.Allocate]*slotSet{}}
+	s := newSurvey()
 	s.stmt(k.Body)
-	for _, b := range s.order {
-		if !s.bad[b] && b.Elems() <= maxSSAElems {
-			set := makeSlots(b.Elems(), s.spans[b], p.slots)
-			if p.slots+len(set.lanes) <= maxSSASlots {
-				p.ssa[b] = set
-				p.slots += len(set.lanes)
-			}
+	for _, a := range s.order {
+		u := s.uses[a]
+		if u.bad || a.Buffer.Elems() > maxSSAElems {
+			continue
+		}
+		set := makeSlots(a.Buffer.Elems(), u.spans, len(p.types))
+		if len(p.types)+len(set.lanes) > maxSSASlots {
+			continue
+		}
+		p.ssa[a] = set
+		for _, n := range set.lanes {
+			p.types = append(p.types, vec(regElem(a.Buffer.DType), n))
 		}
 	}
 	return p
@@ -97,11 +102,22 @@ func bufferBytes(b *tir.Buffer) int {
 // survey looks at all accesses of local buffers.
 type survey struct {
 	consts map[*tir.Var]int64
-	order  []*tir.Buffer
-	spans  map[*tir.Buffer]map[span]bool
-	bad    map[*tir.Buffer]bool // an access whose index is not constant
+	order  []*tir.Allocate
+	uses   map[*tir.Allocate]*use
+	live   map[*tir.Buffer]*use // what is allocated around; nil is not of interest
+	depth  int                  // loops around
 
-	storesOnly bool // look at stores only
+	storesOnly bool // look at stores to live only
+}
+
+// use is how one allocation is accessed.
+type use struct {
+	spans map[span]int // with the deepest loop nest of an access
+	bad   bool         // an access whose index is not constant
+}
+
+func newSurvey() *survey {
+	return &survey{consts: map[*tir.Var]int64{}, uses: map[*tir.Allocate]*use{}, live: map[*tir.Buffer]*use{}}
 }
 
 func (s *survey) stmt(st tir.Stmt) {
@@ -113,7 +129,9 @@ func (s *survey) stmt(st tir.Stmt) {
 			s.bind(st.Var, st.Min, st.Body)
 			return
 		}
+		s.depth++
 		s.stmt(st.Body)
+		s.depth--
 	case *tir.Store:
 		s.access(st.Buffer, st.Indices)
 		s.expr(st.Value)
@@ -128,17 +146,25 @@ func (s *survey) stmt(st tir.Stmt) {
 			s.stmt(st.Else)
 		}
 	case *tir.While:
+		s.depth++
 		s.expr(st.Cond)
 		s.stmt(st.Body)
+		s.depth--
 	case *tir.Let:
 		s.expr(st.Value)
 		s.bind(st.Var, st.Value, st.Body)
 	case *tir.Allocate:
-		if !s.storesOnly && st.Buffer.Scope == tir.Local && s.spans[st.Buffer] == nil {
-			s.spans[st.Buffer] = map[span]bool{}
-			s.order = append(s.order, st.Buffer)
+		old := s.live[st.Buffer]
+		s.live[st.Buffer] = nil
+		if !s.storesOnly && st.Buffer.Scope == tir.Local {
+			if s.uses[st] == nil {
+				s.uses[st] = &use{spans: map[span]int{}}
+				s.order = append(s.order, st)
+			}
+			s.live[st.Buffer] = s.uses[st]
 		}
 		s.stmt(st.Body)
+		s.live[st.Buffer] = old
 	case *tir.Evaluate:
 		s.expr(st.Value)
 	}
@@ -174,8 +200,8 @@ func (s *survey) access(b *tir.Buffer, indices []tir.Expr) {
 	for _, i := range indices {
 		s.expr(i)
 	}
-	spans := s.spans[b]
-	if spans == nil || s.bad[b] {
+	u := s.live[b]
+	if u == nil || u.bad {
 		return
 	}
 	strides := b.StrideList()
@@ -186,23 +212,23 @@ func (s *survey) access(b *tir.Buffer, indices []tir.Expr) {
 		case *tir.Ramp:
 			n, ok := s.constant(r.Stride)
 			if !ok || n != 1 || strides[d] != 1 || d != len(indices)-1 {
-				s.bad[b] = true
+				u.bad = true
 				return
 			}
 			x, step, lanes = r.Base, 1, r.Lanes
 		}
 		n, ok := s.constant(x)
 		if !ok || step == 0 && x.Type().Lanes > 1 || n < 0 || int(n) >= b.Shape[d] {
-			s.bad[b] = true
+			u.bad = true
 			return
 		}
 		at += int(n) * strides[d]
 	}
 	if b.Strides != nil && !dense(b) || at+lanes > b.Elems() {
-		s.bad[b] = true
+		u.bad = true
 		return
 	}
-	spans[span{at, lanes}] = true
+	u.spans[span{at, lanes}] = max(u.spans[span{at, lanes}], s.depth)
 }
 
 // dense reports whether a buffer's strides are row-major.
@@ -236,25 +262,59 @@ func (s *survey) constant(e tir.Expr) (int64, bool) {
 	return 0, false
 }
 
-// makeSlots cuts a buffer in slots. Accesses that overlap form a component. It is cut at all bounds of its accesses, so
-// that each access is whole slots, unless that would take vectors apart into scalars and one access covers the
-// component: then it is one vector, and smaller accesses take lanes of it.
-func makeSlots(elems int, spans map[span]bool, first int) *slotSet {
-	list := make([]span, 0, len(spans))
-	for s := range spans {
-		list = append(list, s)
-	}
-	sort.Slice(list, func(i, j int) bool {
-		a, b := list[i], list[j]
-		return a.start < b.start || a.start == b.start && a.lanes > b.lanes
-	})
+// makeSlots cuts a buffer in slots. The accesses of the deepest loops choose first: their elements are grouped as they
+// take them, and other accesses then take parts of slots or several (a tile that is accumulated in vectors of 16 stays so
+// when only 8 lanes of it are stored). Among accesses of one depth, those that overlap form a component. It is cut at all
+// bounds of its accesses, so that each access is whole slots, unless that would take vectors apart into scalars and one
+// access covers the component: then it is one vector.
+func makeSlots(elems int, spans map[span]int, first int) *slotSet {
 	set := &slotSet{of: make([]int, elems), first: first}
 	for i := range set.of {
 		set.of[i] = -1
 	}
+	byDepth := map[int][]span{}
+	depths := []int{}
+	for s, d := range spans {
+		if byDepth[d] == nil {
+			depths = append(depths, d)
+		}
+		byDepth[d] = append(byDepth[d], s)
+	}
+	sort.Sort(sort.Reverse(sort.IntSlice(depths)))
+	for _, d := range depths {
+		set.cut(set.free(byDepth[d]))
+	}
+	return set
+}
+
+// free returns what of the spans is in no slot yet.
+func (set *slotSet) free(spans []span) []span {
+	var out []span
+	for _, s := range spans {
+		run := 0
+		for i := range s.lanes + 1 {
+			if i < s.lanes && set.of[s.start+i] < 0 {
+				run++
+				continue
+			}
+			if run > 0 {
+				out = append(out, span{s.start + i - run, run})
+			}
+			run = 0
+		}
+	}
+	return out
+}
+
+// cut makes slots of spans.
+func (set *slotSet) cut(list []span) {
+	sort.Slice(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		return a.start < b.start || a.start == b.start && a.lanes > b.lanes
+	})
 	add := func(start, lanes int) {
 		for i := range lanes {
-			set.of[start+i] = first + len(set.lanes)
+			set.of[start+i] = set.first + len(set.lanes)
 		}
 		set.start, set.lanes = append(set.start, start), append(set.lanes, lanes)
 	}
@@ -289,5 +349,4 @@ func makeSlots(elems int, spans map[span]bool, first int) *slotSet {
 		}
 		i = j
 	}
-	return set
 }

@@ -141,11 +141,15 @@ func (e *emitter) computable(d tensor.DType) {
 	}
 }
 
-// allocate gives a buffer its memory while body is emitted, unless it is values: scratch buffers behind those that are
+// allocate gives a buffer its memory while the body is emitted, unless it is values: scratch buffers behind those that are
 // alive, others on the stack.
-func (e *emitter) allocate(b *tir.Buffer, body func()) {
+func (e *emitter) allocate(a *tir.Allocate) {
+	b := a.Buffer
+	outer := e.ssa[b]
+	e.ssa[b] = e.plan.ssa[a]
+	defer func() { e.ssa[b] = outer }()
 	switch {
-	case e.plan.ssa[b] != nil:
+	case e.ssa[b] != nil:
 	case b.Scope == tir.Scratch:
 		base := e.arg[2]
 		if e.scratch > 0 {
@@ -169,7 +173,7 @@ func (e *emitter) allocate(b *tir.Buffer, body func()) {
 		e.mems[b] = mem
 	}
 	e.forget(b)
-	body()
+	e.stmt(a.Body)
 	e.forget(b)
 }
 
@@ -211,7 +215,7 @@ func (e *emitter) fetch(b *tir.Buffer, m *memory, l linear, t tok) *val {
 // load is the value of a Load.
 func (e *emitter) load(l *tir.Load) *val {
 	b := l.Buffer
-	if set := e.plan.ssa[b]; set != nil {
+	if set := e.ssa[b]; set != nil {
 		return e.readSlots(set, b, l.Indices)
 	}
 	m, v := e.memory(b), e.flatten(b, l.Indices)
@@ -329,7 +333,7 @@ func (e *emitter) pointers(m *memory, v vindex) *val {
 // store writes a value, in memory's form.
 func (e *emitter) store(s *tir.Store) {
 	x := e.expr(s.Value)
-	if set := e.plan.ssa[s.Buffer]; set != nil {
+	if set := e.ssa[s.Buffer]; set != nil {
 		e.writeSlots(set, s.Buffer, s.Indices, x)
 		return
 	}
