@@ -42,7 +42,7 @@ func emit(t testing.TB, kernels []*tir.Kernel, to *target.Target) []*Kernel {
 
 // onDevice runs kernels on the first OpenCL device, on what args holds for the buffers that are read first, and returns
 // what they wrote. Textures and buffers of between pass values from kernel to kernel.
-func onDevice(t testing.TB, kernels []*tir.Kernel, between []*tir.Buffer, args map[*tir.Buffer]*tensor.Tensor) map[*tir.Buffer]*tensor.Tensor {
+func onDevice(t testing.TB, kernels []*tir.Kernel, between []*tir.Buffer, args map[*tir.Buffer]*tensor.Tensor, scalars ...int64) map[*tir.Buffer]*tensor.Tensor {
 	t.Helper()
 	plan := &artifact.Plan{Format: artifact.PlanFormat, Function: "main", Pools: []artifact.Pool{{Name: "io", Kind: artifact.External}, {Name: "arena", Kind: artifact.Arena}}}
 	names := map[*tir.Buffer]string{}
@@ -77,7 +77,7 @@ func onDevice(t testing.TB, kernels []*tir.Kernel, between []*tir.Buffer, args m
 		file := out.Name + ".cl"
 		code[file] = []byte(out.Source)
 		plan.Kernels = append(plan.Kernels, artifact.Kernel{Name: out.Name, File: file})
-		l := artifact.Launch{Kind: artifact.KernelLaunch, Name: out.Name, Kernel: out.Name, Grid: out.Grid, Group: out.Group}
+		l := artifact.Launch{Kind: artifact.KernelLaunch, Name: out.Name, Kernel: out.Name, Grid: out.Grid, Group: out.Group, Scalars: scalars}
 		for j, b := range k.Params {
 			if names[b] == "" {
 				x := add(b, "io")
@@ -116,14 +116,18 @@ func onDevice(t testing.TB, kernels []*tir.Kernel, between []*tir.Buffer, args m
 }
 
 // agree compares the device with the interpreter. Integers must be equal.
-func agree(t *testing.T, kernels []*tir.Kernel, between []*tir.Buffer, args map[*tir.Buffer]*tensor.Tensor, tol numtest.Tolerance) {
+func agree(t *testing.T, kernels []*tir.Kernel, between []*tir.Buffer, args map[*tir.Buffer]*tensor.Tensor, tol numtest.Tolerance, scalars ...int64) {
 	t.Helper()
-	got := onDevice(t, kernels, between, args)
+	got := onDevice(t, kernels, between, args, scalars...)
 	want := map[*tir.Buffer]*tensor.Tensor{}
 	for b, x := range args {
 		want[b] = x
 	}
-	require.NoError(t, interp.RunKernels(context.Background(), kernels, want, interp.Options{}))
+	opts := interp.Options{Scalars: map[*tir.Var]int64{}}
+	for i, v := range kernels[0].Scalars {
+		opts.Scalars[v] = scalars[i]
+	}
+	require.NoError(t, interp.RunKernels(context.Background(), kernels, want, opts))
 	require.NotEmpty(t, got)
 	for b, x := range got {
 		require.NoError(t, numtest.Compare(x, want[b], tol), "%s of %s", b.Name, kernels[0].Name)

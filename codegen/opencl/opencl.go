@@ -162,7 +162,8 @@ type emitter struct {
 	helpers     map[string]string // functions in front of the kernel, by name
 	locals      map[*tir.Buffer]*local
 	images      map[*tir.Buffer]*texture.Image
-	divergent   int // enclosing conditions that work-items of a group may decide differently
+	inside      [2][3]int // loops around that are bound to each axis: groups, items
+	divergent   int       // enclosing conditions that work-items of a group may decide differently
 	uses16      bool
 	uses64      bool
 	err         error

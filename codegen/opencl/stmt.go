@@ -2,6 +2,7 @@ package opencl
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
@@ -59,6 +60,13 @@ func (e *emitter) stmt(s tir.Stmt) {
 			e.loop(n)
 		}
 	case *tir.Store:
+		if cond := e.once(); cond != "" && e.locals[n.Buffer] == nil && n.Buffer.Scope != tir.Shared {
+			e.line("if (%s)", cond)
+			e.depth++
+			e.store(n)
+			e.depth--
+			return
+		}
 		e.store(n)
 	case *tir.If:
 		e.ifStmt(n)
@@ -211,6 +219,8 @@ func (e *emitter) boundLoop(n *tir.For) {
 		id = min.at(addPrec) + " + (int)" + id
 	}
 	e.line("const %s %s = %s;", e.intType(n.Var), v, id)
+	which := map[bool]int{true: 1}[isThread]
+	e.inside[which][axis]++
 	body := n.Body
 	if !hasBound(body) {
 		body = e.hoist(body)
@@ -227,7 +237,26 @@ func (e *emitter) boundLoop(n *tir.For) {
 			e.divergent--
 		}
 	}
+	e.inside[which][axis]--
 	e.release(n.Var)
+}
+
+// once returns the condition under which one of the work-items that run the current statement alike stores its result:
+// the first along each axis that no loop around is bound to. Empty is always.
+func (e *emitter) once() string {
+	if e.k.Grid != nil {
+		return ""
+	}
+	var conds []string
+	for axis := range e.group {
+		if e.inside[0][axis] == 0 && e.grid[axis] > e.group[axis] {
+			conds = append(conds, fmt.Sprintf("get_group_id(%d) == 0", axis))
+		}
+		if e.inside[1][axis] == 0 && e.group[axis] > 1 {
+			conds = append(conds, fmt.Sprintf("get_local_id(%d) == 0", axis))
+		}
+	}
+	return strings.Join(conds, " && ")
 }
 
 // hasBound reports whether a loop below s is bound to a grid axis.
