@@ -74,7 +74,7 @@ func diagKind(err error) string {
 // TestConvGolden shows the 3x3 convolution, reading its operand from a buffer and from an image.
 func TestConvGolden(t *testing.T) {
 	for name, scope := range map[string]string{"buffer": "", "texture": "global.texture"} {
-		list, _, err := transform.Lower(schedule3x3(t, conv3x3(8, 12, 5, 7), scope), transform.Options{Device: transform.GPU})
+		list, _, err := transform.Lower(schedule3x3(t, conv3x3(8, 12, 5, 7), scope, true), transform.Options{Device: transform.GPU})
 		require.NoError(t, err)
 		var sections []golden.Section
 		for _, k := range list {

@@ -36,8 +36,9 @@ func conv3x3(c, o, h, w int) *tir.Func {
 	return te.Func("conv3x3", []*te.Tensor{data, weight}, []*te.Tensor{conv}, pad)
 }
 
-// schedule3x3 gives four channels of one pixel to a work-item; with a scope, the padded operand is read through it.
-func schedule3x3(t *testing.T, f *tir.Func, scope string) *tir.Func {
+// schedule3x3 gives four channels of one pixel to a work-item. With a folding the operand is read through an image: the
+// padded one, or with read, the operand as it is, whose border the convolution then leaves out itself.
+func schedule3x3(t *testing.T, f *tir.Func, folding string, read bool) *tir.Func {
 	s := schedule.New(f)
 	conv := s.Block("conv")
 	grid := func(b schedule.Block) schedule.Loop {
@@ -48,14 +49,20 @@ func schedule3x3(t *testing.T, f *tir.Func, scope string) *tir.Func {
 		s.Bind(parts[1], "threadIdx.x")
 		return parts[1]
 	}
-	if scope != "" {
-		s.SetScope(s.Block("pad"), tir.Scope(scope))
-		pad := s.Block("pad")
-		l := s.Loops(pad)
+	fill := func(b schedule.Block) {
+		l := s.Loops(b)
 		s.Vectorize(l[4])
-		grid(pad)
-	} else {
+		grid(b)
+	}
+	switch {
+	case folding == "":
 		s.ComputeInline(s.Block("pad"))
+	case read:
+		s.ComputeInline(s.Block("pad"))
+		fill(s.CacheRead(conv, 0, tir.Scope(folding)))
+	default:
+		s.SetScope(s.Block("pad"), tir.Scope(folding))
+		fill(s.Block("pad"))
 	}
 	out := s.CacheWrite(conv, tir.Local)
 	s.Vectorize(s.Loops(out)[4])
@@ -63,6 +70,8 @@ func schedule3x3(t *testing.T, f *tir.Func, scope string) *tir.Func {
 	inner := s.Loops(conv)
 	lanes, reduce := inner[len(inner)-5], inner[len(inner)-4:]
 	s.Reorder(reduce[0], reduce[1], reduce[2], reduce[3], lanes)
+	zero := s.Loops(s.DecomposeReduction(conv, reduce[0]))
+	s.Vectorize(zero[len(zero)-1])
 	s.Vectorize(lanes)
 	s.Unroll(reduce[3])
 	require.NoError(t, s.Err())
@@ -70,8 +79,11 @@ func schedule3x3(t *testing.T, f *tir.Func, scope string) *tir.Func {
 }
 
 func TestConv(t *testing.T) {
-	for _, scope := range []string{"", "global.texture", "global.texture-nhwc", "global.texture-weight"} {
-		f := schedule3x3(t, conv3x3(8, 12, 5, 7), scope)
+	for _, c := range []struct {
+		folding string
+		read    bool
+	}{{"", false}, {"global.texture", true}, {"global.texture", false}, {"global.texture-nhwc", false}, {"global.texture-weight", true}} {
+		f := schedule3x3(t, conv3x3(8, 12, 5, 7), c.folding, c.read)
 		kernels, between, err := transform.Lower(f, transform.Options{Device: transform.GPU})
 		require.NoError(t, err)
 		args := map[*tir.Buffer]*tensor.Tensor{}
