@@ -75,6 +75,7 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
 	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-2], spatial[rank-1])...)
 	s.DecomposeReduction(anchor, reduce[0])
+	unrollShort(s, reduce, tl)
 	s.Unroll(spatial[rank-2])
 	vectorizeAxis(s, spatial[rank-1], tl.Lanes)
 	init, _ := innerLoopsOfInit(s, d, rank)
@@ -82,6 +83,21 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	vectorizeAxis(s, init[1], tl.Lanes)
 	s.Unroll(w[2])
 	vectorizeAxis(s, c[2], tl.Lanes)
+}
+
+// unrollShort unrolls the innermost reduce loops as long as all of their multiply-adds stay below a hundred or so: with few
+// input channels a loop would be shorter than what it costs.
+func unrollShort(s *schedule.Schedule, reduce []schedule.Loop, tl cost.Tile) {
+	const most, short = 128, 8
+	body := tl.Rows * tl.Vectors
+	for i := len(reduce) - 1; i > 0; i-- {
+		n := s.Extent(reduce[i])
+		if n > short || body*n > most {
+			return
+		}
+		body *= n
+		s.Unroll(reduce[i])
+	}
 }
 
 // parallelAll makes nested loops parallel, outermost first, and returns the innermost: together they are the grid.
