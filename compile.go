@@ -42,14 +42,15 @@ type Compiled struct {
 
 // variant is the model compiled for one target.
 type variant struct {
-	target *target.Target
-	module *relay.Module // after the graph passes
-	sites  []*site
-	units  []*unit
-	plan   *artifact.Plan
-	data   map[string][]byte
-	code   []artifact.Code
-	layers []layer
+	target   *target.Target
+	features []string      // of the machine, needed to run
+	module   *relay.Module // after the graph passes
+	sites    []*site
+	units    []*unit
+	plan     *artifact.Plan
+	data     map[string][]byte
+	code     []artifact.Code
+	layers   []layer
 }
 
 // Compile compiles the ONNX model in the file at path.
@@ -191,7 +192,7 @@ func (j *job) dump(name string, text func() string) error {
 
 // variant compiles the module for one target: graph passes, one loop function a fused function, code, and a plan.
 func (j *job) variant(ctx context.Context, m *relay.Module, t *target.Target) (*variant, error) {
-	v := &variant{target: t}
+	v := &variant{target: t, features: t.Features}
 	var err error
 	j.progress("graph", 0, 0)
 	if v.module, err = j.graph(ctx, m, t); err != nil {
@@ -223,20 +224,21 @@ func (j *job) variant(ctx context.Context, m *relay.Module, t *target.Target) (*
 		return nil, diag.Internal("plan", "main", "the plan does not pass its check").By(err)
 	}
 	j.progress("generate", 0, len(v.units))
-	v.code, err = j.generate(ctx, v.units, t, v.plan)
+	v.code, err = j.generate(ctx, v)
 	return v, err
 }
 
 // generate makes the files of kernels for a target.
-func (j *job) generate(ctx context.Context, units []*unit, t *target.Target, plan *artifact.Plan) ([]artifact.Code, error) {
+func (j *job) generate(ctx context.Context, v *variant) ([]artifact.Code, error) {
+	t := v.target
 	var kernels []*tir.Kernel
-	for _, u := range units {
+	for _, u := range v.units {
 		kernels = append(kernels, u.kernels...)
 	}
 	switch t.API {
 	case target.Native:
 	case target.OpenCL:
-		return j.openclCode(kernels, t, plan)
+		return j.openclCode(kernels, v)
 	default:
 		return nil, diag.Unsupported("generate", t.String(), "no code generator for targets behind %s", t.API)
 	}
@@ -355,7 +357,7 @@ func (c *Compiled) WriteFile(path string) (err error) {
 		return err
 	}
 	for _, v := range c.variants {
-		if err := w.Variant(v.target.String(), string(v.target.API), v.target.Arch, v.target.Features, v.plan, v.code); err != nil {
+		if err := w.Variant(v.target.String(), string(v.target.API), v.target.Arch, v.features, v.plan, v.code); err != nil {
 			return err
 		}
 	}

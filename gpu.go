@@ -61,19 +61,26 @@ func (p *planner) between(name string, b *tir.Buffer) (string, error) {
 	return p.add(t), nil
 }
 
-// openclCode writes one source a kernel and notes in the plan which file has it.
-func (j *job) openclCode(kernels []*tir.Kernel, t *target.Target, plan *artifact.Plan) ([]artifact.Code, error) {
+// openclCode writes one source a kernel and notes in the plan which file has it, and in the variant which extensions a
+// device needs.
+func (j *job) openclCode(kernels []*tir.Kernel, v *variant) ([]artifact.Code, error) {
 	var code []artifact.Code
+	v.features = nil
 	for _, k := range kernels {
-		out, err := opencl.Emit(k, t)
+		out, err := opencl.Emit(k, v.target)
 		if err != nil {
 			return nil, err
 		}
 		file := k.Name + ".cl"
 		code = append(code, artifact.Code{Name: file, Data: []byte(out.Source)})
-		for i := range plan.Kernels {
-			if plan.Kernels[i].Name == k.Name {
-				plan.Kernels[i].File = file
+		for i := range v.plan.Kernels {
+			if v.plan.Kernels[i].Name == k.Name {
+				v.plan.Kernels[i].File = file
+			}
+		}
+		for _, x := range out.Extensions {
+			if !slices.Contains(v.features, x) {
+				v.features = append(v.features, x)
 			}
 		}
 		if slices.Contains(j.opts.Emit, "opencl") {
@@ -82,6 +89,7 @@ func (j *job) openclCode(kernels []*tir.Kernel, t *target.Target, plan *artifact
 			}
 		}
 	}
+	slices.Sort(v.features)
 	return code, nil
 }
 

@@ -39,7 +39,8 @@ type Kernel struct {
 	Name        string // of the entry point
 	Source      string
 	Args        []Arg
-	Grid, Group []int64 // work-items an axis in all and in a group; both have one to three numbers
+	Grid, Group []int64  // work-items an axis in all and in a group; both have one to three numbers
+	Extensions  []string // that a device must have, sorted
 }
 
 // Arg is one argument of a kernel.
@@ -73,7 +74,8 @@ func Emit(k *tir.Kernel, t *target.Target) (*Kernel, error) {
 		return nil, e.err
 	}
 	var b strings.Builder
-	for _, x := range e.extensions() {
+	out.Extensions = e.extensions()
+	for _, x := range out.Extensions {
 		fmt.Fprintf(&b, "#pragma OPENCL EXTENSION %s : enable\n\n", x)
 	}
 	for _, name := range sortedKeys(e.helpers) {
