@@ -77,7 +77,7 @@ func (b *deviation) call(c *relay.Call, v relay.Value) {
 		return
 	}
 	d := tensor.Float32
-	if t := relay.Tensor(c); t != nil && t.DType == tensor.Float64 {
+	if out := relay.Tensor(c); out != nil && out.DType == tensor.Float64 {
 		d = tensor.Float64
 	}
 	k := reduction(c)
@@ -92,13 +92,18 @@ func (b *deviation) call(c *relay.Call, v relay.Value) {
 		magnitude = math.Max(magnitude, slopes[0]*b.size[c.Args[0]])
 	}
 	sum := 0.0
-	if c.Op.Class != relay.Injective {
+	out := relay.Tensor(c)
+	integer := out != nil && !out.DType.IsFloat()
+	if c.Op.Class != relay.Injective && (!integer || quantizes(c)) {
 		sum = numtest.Relative(d, k, 0) * magnitude
 	}
 	for i, a := range c.Args {
 		if e := b.err[a]; e > 0 {
 			sum += slopes[i] * e
 		}
+	}
+	if integer && sum > 0 {
+		sum = math.Ceil(sum) // rounded to integers: the next one where the exact value is near a half
 	}
 	b.err[c] = sum
 }
@@ -118,6 +123,10 @@ func (b *deviation) slopes(c *relay.Call, k int, out extreme) []float64 {
 		if g, ok := b.gain[c.Args[1]]; ok {
 			s[0] = g
 		}
+	case name == "quantize":
+		s[0] = 1 / b.low[c.Args[1]]
+	case name == "dequantize":
+		s[0] = b.size[c.Args[1]]
 	case name == "multiply":
 		s[0], s[1] = arg(1), arg(0)
 	case name == "divide":

@@ -12,6 +12,7 @@ type work struct {
 	flops     int64 // floating-point operations, a multiply-add counted as two
 	reduction int   // the longest sum that an output element depends on
 	steps     int   // roundings that an element passes besides the sums
+	rounds    bool  // floats become integers on the way
 }
 
 // measure adds up the operators of a function.
@@ -33,9 +34,20 @@ func measure(fn *relay.Function) work {
 			w.flops += out
 		}
 		w.steps++
+		w.rounds = w.rounds || quantizes(c)
 		w.reduction = max(w.reduction, k)
 	}
 	return w
+}
+
+// quantizes reports whether c turns floats into integers.
+func quantizes(c *relay.Call) bool {
+	out := relay.Tensor(c)
+	if len(c.Args) == 0 || out == nil || !out.DType.IsInt() {
+		return false
+	}
+	in := relay.Tensor(c.Args[0])
+	return in != nil && in.DType.IsFloat()
 }
 
 // reduction returns how many elements an element of c's result sums up.
