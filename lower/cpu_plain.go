@@ -165,7 +165,7 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 	tileLast := rank > 0 && common[rank-1]
 	v := 1
 	if rank > 0 {
-		v = p.vectorLength(shape[rank-1], p.lanes(def, members), len(members) > 0 && tileLast)
+		v = p.vectorLength(shape[rank-1], p.lanes(def, members), p.most(members, tileLast))
 	}
 	var axes []int // shared with all members
 	for n := range shape {
@@ -221,10 +221,10 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 		inner = nil
 	}
 	work := p.work(def, members)
-	single := len(outer) == 0 && work < 1<<20 // all members in one kernel, which then runs on one thread
+	single := len(outer) == 0 && work < 1<<23 // all members in one kernel, which then runs on one thread
 	chain := p.parallel(outer, work)
 	if v > 1 {
-		s.Vectorize(vector)
+		vectors(s, vector, p.t.Lanes(32))
 	}
 	if p.guarded(def, members) {
 		for _, l := range append(append([]schedule.Loop{}, chain...), inner...) {
@@ -421,13 +421,52 @@ func (p *plain) lanes(def *tir.Block, members []*member) int {
 	return max(1, p.t.Lanes(bits))
 }
 
-// vectorLength returns how many elements of an axis of n are done together: the whole axis when it is short, a multiple
-// of the lanes that divides it where there is one. tiled asks for several vectors, whose operations then overlap.
-func (p *plain) vectorLength(n, lanes int, tiled bool) int {
-	most := 2
-	if tiled {
-		most = 4
+// most returns how many vectors are done together: two, or four accumulators of a reduction, whose latencies overlap then.
+// A long reduction over rows of one large array has as many as there are registers, so that it reads whole rows.
+func (p *plain) most(members []*member, tileLast bool) int {
+	if len(members) == 0 || !tileLast {
+		return 2
 	}
+	for _, m := range members {
+		if m.reduces && p.streams(p.s.Definition(m.block)) {
+			return max(4, p.t.VectorRegisters/2)
+		}
+	}
+	return 4
+}
+
+// streams reports whether a reduction has many steps and uses each element of an operand once.
+func (p *plain) streams(b *tir.Block) bool {
+	steps, spatial := 1, 0
+	var vars []*tir.Var
+	for _, iv := range b.Iters {
+		switch {
+		case iv.Kind != tir.Spatial:
+			steps *= iv.Extent
+			vars = append(vars, iv.Var)
+		case iv.Extent > 1:
+			spatial++
+			vars = append(vars, iv.Var)
+		}
+	}
+	if steps < 32 || spatial != 1 {
+		return false
+	}
+	for _, x := range accessesOf(b) {
+		once := !x.store
+		for _, v := range vars {
+			once = once && !x.irregular[v] && x.step[v] != 0
+		}
+		if once {
+			return true
+		}
+	}
+	return false
+}
+
+// vectorLength returns how many elements of an axis of n are done together: the whole axis when it is short, a multiple
+// of the lanes that divides it where there is one; at most the given number of vectors.
+func (p *plain) vectorLength(n, lanes, most int) int {
 	if n <= most*lanes {
 		return max(n, 1)
 	}
@@ -435,6 +474,9 @@ func (p *plain) vectorLength(n, lanes int, tiled bool) int {
 		if n%(u*lanes) == 0 {
 			return u * lanes
 		}
+	}
+	if most > 4 {
+		return ceilDiv(ceilDiv(n, ceilDiv(n, most*lanes)), lanes) * lanes
 	}
 	if n >= 16*lanes {
 		return 2 * lanes
@@ -505,6 +547,17 @@ func cutOf(n, want int) int {
 		return n
 	}
 	return want
+}
+
+// vectors runs l as one vector, or as several that are unrolled when it is longer than four.
+func vectors(s *schedule.Schedule, l schedule.Loop, lanes int) {
+	if s.Extent(l) > 4*lanes {
+		vectorizeAxis(s, l, lanes)
+		return
+	}
+	if s.Extent(l) > 1 {
+		s.Vectorize(l)
+	}
 }
 
 // guarded reports whether a block reads through a Select that depends on its place, as borders and joined tensors do.

@@ -47,7 +47,7 @@ func (p *plain) prepare(m *member) {
 	for _, e := range m.extents {
 		elems *= e
 	}
-	if rank == 0 || elems == m.extents[rank-1] && elems <= 4*lanes {
+	if rank == 0 || elems == m.extents[rank-1] && elems <= p.tile(def)*lanes {
 		return // one tile
 	}
 	p.s.Attempt(func() {
@@ -119,7 +119,7 @@ func (p *plain) scope(m *member) {
 		elems *= e
 	}
 	scope := tir.Scratch
-	if elems == 1 || m.reduces && m.acc == (schedule.Block{}) && elems <= 4*p.t.Lanes(m.buf.DType.Bits()) {
+	if elems == 1 || m.reduces && m.partial == nil && m.acc == (schedule.Block{}) && elems <= max(4, p.t.VectorRegisters/2)*p.t.Lanes(m.buf.DType.Bits()) {
 		scope = tir.Local
 	}
 	if !m.reduces && len(m.extents) > 0 && elems == m.extents[len(m.extents)-1] && elems <= 2*p.t.Lanes(m.buf.DType.Bits()) {
@@ -166,7 +166,11 @@ func (p *plain) place(m *member, chain []schedule.Loop, alone bool) {
 	last := spatial[len(spatial)-1]
 	lanes := p.t.Lanes(max(m.buf.DType.Bits(), 32))
 	n := s.Extent(last)
-	v := p.vectorLength(n, lanes, m.reduces)
+	most := 2
+	if m.reduces {
+		most = p.tile(s.Definition(m.acc))
+	}
+	v := p.vectorLength(n, lanes, most)
 	parts := []schedule.Loop{last}
 	if v > 1 && v < n {
 		parts = s.Split(last, 0, v)
@@ -188,8 +192,16 @@ func (p *plain) place(m *member, chain []schedule.Loop, alone bool) {
 		p.accumulate(m.acc, spatial, reduce)
 	}
 	if v > 1 {
-		s.Vectorize(parts[len(parts)-1])
+		vectors(s, parts[len(parts)-1], p.t.Lanes(32))
 	}
+}
+
+// tile returns how many vectors of accumulators a reduction has.
+func (p *plain) tile(b *tir.Block) int {
+	if b != nil && p.streams(b) {
+		return max(4, p.t.VectorRegisters/2)
+	}
+	return 4
 }
 
 // accumulate runs a reduction whose result is a tile: the last axis as vectors inside the loops of the reduction, which
@@ -199,26 +211,29 @@ func (p *plain) accumulate(b schedule.Block, spatial, reduce []schedule.Loop) {
 	if len(reduce) == 0 || s.Err() != nil {
 		return
 	}
-	few := 1
+	few, width := 1, 0
+	if len(spatial) > 0 {
+		width = s.Extent(spatial[len(spatial)-1])
+	}
 	for _, r := range reduce {
 		few *= s.Extent(r)
 	}
 	if len(spatial) > 0 {
 		last := spatial[len(spatial)-1]
 		s.Reorder(append(append([]schedule.Loop{}, reduce...), last)...)
-		if s.Extent(last) > 1 {
-			s.Vectorize(last)
-		}
 	}
 	init := s.DecomposeReduction(b, reduce[0])
+	if len(spatial) > 0 {
+		vectors(s, spatial[len(spatial)-1], p.t.Lanes(32))
+	}
 	if few <= 16 {
 		for _, r := range reduce {
 			s.Unroll(r)
 		}
 	}
 	if loops := s.Loops(init); len(loops) > 0 && len(spatial) > 0 {
-		if l := loops[len(loops)-1]; s.Extent(l) > 1 && s.Extent(l) == s.Extent(spatial[len(spatial)-1]) {
-			s.Vectorize(l)
+		if l := loops[len(loops)-1]; s.Extent(l) == width {
+			vectors(s, l, p.t.Lanes(32))
 		}
 	}
 }
