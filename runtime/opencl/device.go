@@ -266,6 +266,14 @@ func (p *program) compile(name string, source []byte) (uintptr, error) {
 		p.lib.releaseProgram(built)
 		return 0, diag.Internal("opencl", name, "device %s does not build the kernel: %s", p.info.Name, log).By(failed(name, "clBuildProgram", code))
 	}
+	var n uint32
+	if code := p.lib.createKernels(built, 0, nil, &n); code != 0 || n != 1 {
+		p.lib.releaseProgram(built)
+		if code != 0 {
+			return 0, failed(name, "clCreateKernelsInProgram", code)
+		}
+		return 0, diag.Invalid("opencl", name, "its source has %d kernels, wanted one", n)
+	}
 	return built, nil
 }
 
