@@ -110,7 +110,7 @@ func (c *cache) get(model string, opts texel.Options, build func(path string) er
 	if err := writeFile(path+".json", func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return nil, err
 	}
-	c.evict(path)
+	c.evict(path, cacheLimit)
 	return e, nil
 }
 
@@ -213,7 +213,7 @@ func (c *cache) entries() ([]*cacheEntry, error) {
 }
 
 // evict removes what was not used for longest until the rest fits; keep stays.
-func (c *cache) evict(keep string) {
+func (c *cache) evict(keep string, limit int64) {
 	all, err := c.entries()
 	if err != nil {
 		return
@@ -221,7 +221,7 @@ func (c *cache) evict(keep string) {
 	sum := int64(0)
 	for _, e := range all {
 		sum += e.size
-		if sum > cacheLimit && e.path != keep {
+		if sum > limit && e.path != keep {
 			e.remove()
 		}
 	}

@@ -38,7 +38,10 @@ func (a *app) checkCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		report, err := a.checkModel(c.Context(), args[0], opts, texel.CheckOptions{Threads: d.threads, Seed: seed, Inputs: arrays})
+		if err := d.compileFor(&opts); err != nil {
+			return err
+		}
+		report, err := a.checkModel(c.Context(), args[0], opts, texel.CheckOptions{Threads: d.threads, Device: d.device, Seed: seed, Inputs: arrays})
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/texel-ml/texel"
 	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/relay/importer/onnx"
 	"github.com/texel-ml/texel/tensor"
 )
 
@@ -121,6 +123,16 @@ func (f *deviceFlags) check() error {
 	return nil
 }
 
+// compileFor chooses the target of a model that is to run on the device, where none is given.
+func (f *deviceFlags) compileFor(o *texel.Options) error {
+	if len(o.Targets) > 0 {
+		return nil
+	}
+	to, err := texel.DeviceTarget(f.device)
+	o.Targets = []string{to}
+	return err
+}
+
 func (f *deviceFlags) count() int {
 	if f.threads > 0 {
 		return f.threads
@@ -148,16 +160,15 @@ func (a *app) open(ctx context.Context, path string, m *modelFlags, d *deviceFla
 	}
 	o := &opened{path: path, name: path, close: func() {}}
 	if !isArtifact(path) {
+		if err := nameInputs(path, given); err != nil {
+			return nil, err
+		}
 		opts, err := m.options(given)
 		if err != nil {
 			return nil, err
 		}
-		if len(opts.Targets) == 0 {
-			to, err := texel.DeviceTarget(d.device)
-			if err != nil {
-				return nil, err
-			}
-			opts.Targets = []string{to}
+		if err := d.compileFor(&opts); err != nil {
+			return nil, err
 		}
 		if err := a.artifactOf(ctx, o, opts, m.noCache); err != nil {
 			return nil, err
@@ -171,6 +182,32 @@ func (a *app) open(ctx context.Context, path string, m *modelFlags, d *deviceFla
 	}
 	o.Model, o.loadMS = model, ms(time.Since(start))
 	return o, nil
+}
+
+// nameInputs checks the names of arrays against the model's inputs, and gives the one without a name that of the only
+// input.
+func nameInputs(path string, given map[string]*tensor.Tensor) error {
+	if len(given) == 0 || !strings.EqualFold(filepath.Ext(path), ".onnx") {
+		return nil
+	}
+	sig, err := onnx.ReadSignature(path)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, in := range sig.Inputs {
+		names = append(names, in.Name)
+	}
+	if t := given[""]; t != nil && len(names) == 1 {
+		delete(given, "")
+		given[names[0]] = t
+	}
+	for name := range given {
+		if !slices.Contains(names, name) {
+			return diag.Invalid("run", name, "no input has this name; the inputs are %s", strings.Join(names, ", "))
+		}
+	}
+	return nil
 }
 
 // artifactOf finds the artifact of a model in the cache, or compiles it.

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/texel-ml/texel/internal/npy"
+	"github.com/texel-ml/texel/tensor"
+)
+
+const squeezenet = fixtures + "/squeezenet1.1"
+
+func testTime(hour int) time.Time { return time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC) }
+
+func decode(t *testing.T, text string) map[string]any {
+	var v map[string]any
+	require.NoError(t, json.Unmarshal([]byte(text), &v))
+	return v
+}
+
+func TestCompileRunInspectVerify(t *testing.T) {
+	x := newTool(t)
+	art := filepath.Join(t.TempDir(), "s.texel")
+	require.Contains(t, x.ok("compile", squeezenet+"/model.onnx", "-o", art), "launches")
+	out := x.ok("run", art, "--input", "image="+squeezenet+"/picture.png", "--crop", "center", "--resize", "area", "--channels", "bgr",
+		"--mean", "104,117,123", "--labels", squeezenet+"/labels.txt", "--top", "2")
+	require.Regexp(t, `(?s)picture.png\n +0\.9[0-9]+  espresso\n +0\.0[0-9]+  consomme\n[0-9.]+ ms on`, out)
+	require.Contains(t, x.ok("verify", art), "fine:")
+	out = x.ok("inspect", art)
+	require.Regexp(t, `(?m)^memory: weights 4\.9[0-9] MB, arena .* launches of .* kernels$`, out)
+	require.Contains(t, out, "input  image (1, 3, 227, 227) float32")
+	v := decode(t, x.ok("inspect", art, "--json"))
+	require.Len(t, v["plans"], 1)
+	require.Contains(t, x.ok("explain", art), "fused")
+	v = decode(t, x.ok("explain", art, "--json"))
+	require.NotEmpty(t, v["notes"])
+
+	whole, err := os.ReadFile(art)
+	require.NoError(t, err)
+	whole[len(whole)/3] ^= 1
+	bad := filepath.Join(t.TempDir(), "bad.texel")
+	require.NoError(t, os.WriteFile(bad, whole, 0o644))
+	x.refused(3, "weights.bin", "verify", bad)
+	x.refused(3, "weights.bin", "run", bad, "--input", "image="+squeezenet+"/picture.png")
+	x.refused(3, "not readable", "inspect", filepath.Join(t.TempDir(), "none.texel"))
+}
+
+func TestRunTakesArraysAndWritesThem(t *testing.T) {
+	x := newTool(t)
+	in := tensor.Of[float32](tensor.Float32, tensor.Shape{2, 3}, -1, 2, -3, 4, -5, 6)
+	file := x.npy("x.npy", in)
+	dir := filepath.Join(t.TempDir(), "out")
+	require.Empty(t, x.ok("run", model("relu"), "--input", "x="+file, "--output", dir))
+	y, err := npy.ReadFile(filepath.Join(dir, "y.npy"))
+	require.NoError(t, err)
+	want := tensor.Of[float32](tensor.Float32, tensor.Shape{2, 3}, 0, 2, 0, 4, 0, 6)
+	require.Equal(t, want, y)
+
+	archive := filepath.Join(t.TempDir(), "in.npz")
+	f, err := os.Create(archive)
+	require.NoError(t, err)
+	require.NoError(t, npy.WriteArchive(f, []npy.Named{{Name: "x", Tensor: in}}))
+	require.NoError(t, f.Close())
+	result := filepath.Join(t.TempDir(), "out.npz")
+	x.ok("run", model("relu"), "--threads", "1", "--input", archive, "--output", result)
+	all, err := npy.ReadArchive(result)
+	require.NoError(t, err)
+	require.Equal(t, []npy.Named{{Name: "y", Tensor: want}}, all)
+
+	require.Contains(t, x.ok("run", model("relu"), "--input", file), "y (2, 3) float32  min 0  max 6  mean 2")
+	require.Contains(t, x.ok("run", model("relu"), "--input", "x="+file, "--profile"), "1 launches")
+	x.refused(3, "no input has this name; the inputs are x", "run", model("mlp"), "--input", "z="+file)
+	x.refused(3, "input is missing", "run", model("mlp"))
+	x.refused(3, "the model has 20", "run", model("mlp"), "--input", "x="+file)
+	x.refused(3, "cannot read the array", "run", model("relu"), "--input", "x=none.npy")
+	x.refused(3, "cannot read the labels", "run", model("relu"), "--labels", "none.txt")
+	x.refused(3, "a picture fits", "run", model("mlp"), "--input", "x="+squeezenet+"/cat.png")
+}
+
+func TestBench(t *testing.T) {
+	x := newTool(t)
+	v := decode(t, x.ok("bench", model("net"), "--threads", "1", "--rounds", "5", "--json"))
+	for _, key := range []string{"model", "device", "threads", "median_ms", "min_ms", "p95_ms", "compile_ms", "compile_cached", "load_ms", "first_ms",
+		"cold_ms", "arena_bytes", "scratch_bytes", "weights_bytes", "peak_mb", "kernels", "launches", "io_ms"} {
+		require.Contains(t, v, key)
+	}
+	require.Equal(t, false, v["compile_cached"])
+	require.Positive(t, v["median_ms"])
+	require.LessOrEqual(t, v["min_ms"], v["median_ms"])
+	require.LessOrEqual(t, v["median_ms"], v["p95_ms"])
+	require.Equal(t, true, decode(t, x.ok("bench", model("net"), "--threads", "1", "--rounds", "5", "--json"))["compile_cached"])
+	require.Contains(t, x.ok("bench", model("net"), "--rounds", "1"), "from the cache")
+}
+
+func TestCache(t *testing.T) {
+	x := newTool(t)
+	require.Contains(t, x.ok("cache", "list"), "0 models")
+	input := x.npy("x.npy", tensor.New(tensor.Float32, tensor.Shape{4, 64}))
+	dir := t.TempDir()
+	for _, name := range []string{"external.onnx", "external.bin"} {
+		data, err := os.ReadFile(filepath.Join(fixtures, "onnx", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
+	}
+	path := filepath.Join(dir, "external.onnx")
+	cached := func() any {
+		return decode(t, x.ok("bench", path, "--rounds", "1", "--json"))["compile_cached"]
+	}
+	x.ok("run", path, "--input", "x="+input, "--no-cache")
+	require.Equal(t, false, cached(), "--no-cache keeps nothing")
+	require.Equal(t, true, cached())
+	weights, err := os.ReadFile(filepath.Join(dir, "external.bin"))
+	require.NoError(t, err)
+	weights[3] ^= 1
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "external.bin"), weights, 0o644))
+	require.Equal(t, false, cached(), "other weights")
+	require.Equal(t, false, decode(t, x.ok("bench", path, "--rounds", "1", "--json", "--opt-level", "1"))["compile_cached"], "other options")
+	list := x.ok("cache", "list")
+	require.Contains(t, list, "2 models")
+	require.Contains(t, x.ok("cache", "clear"), "2 models removed")
+	require.Contains(t, x.ok("cache", "list"), "0 models")
+	left, err := os.ReadDir(filepath.Join(x.cache, "texel", "models"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestCacheEvictsWhatWasNotUsedForLongest(t *testing.T) {
+	c := &cache{t.TempDir()}
+	for i, name := range []string{"old", "new"} {
+		path := filepath.Join(c.dir, name+".texel")
+		require.NoError(t, os.WriteFile(path, make([]byte, 10), 0o644))
+		require.NoError(t, os.WriteFile(path+".json", []byte("{}"), 0o644))
+		at := testTime(i)
+		require.NoError(t, os.Chtimes(path, at, at))
+	}
+	c.evict("", 15)
+	all, err := c.entries()
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, "new.texel", filepath.Base(all[0].path))
+}
+
+func TestCheck(t *testing.T) {
+	x := newTool(t)
+	out := x.ok("check", model("net"))
+	require.Regexp(t, `[0-9]+ layers, 0 outside their bound`, out)
+	v := decode(t, x.ok("check", model("mlp"), "--json", "--seed", "3"))
+	require.NotEmpty(t, v["layers"])
+	dir := t.TempDir()
+	data, err := os.ReadFile(model("mlp"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m.onnx"), data, 0o644))
+	x.ok("check", filepath.Join(dir, "m.onnx"), "--certify")
+	text, err := os.ReadFile(filepath.Join(dir, "m.cert.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, decode(t, string(text))["layers"])
+}
+
+func TestExplainAModel(t *testing.T) {
+	x := newTool(t)
+	out := x.ok("explain", model("relu"))
+	require.Contains(t, out, "taken as a batch of 1")
+	x.refused(4, "not in this version", "explain", model("relu"), "--html", "x.html")
+}
+
+func TestCompileWritesDumps(t *testing.T) {
+	x := newTool(t)
+	dir := t.TempDir()
+	require.Empty(t, x.ok("compile", model("mlp"), "--emit", "relay,tir,llvm,asm="+dir))
+	found := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		found[filepath.Ext(path)] = true
+		return err
+	}))
+	for _, end := range []string{".relay", ".tir", ".ll", ".s"} {
+		require.True(t, found[end], end)
+	}
+	require.False(t, found[".trace"])
+	x.refused(3, "cannot be written", "compile", model("mlp"), "-o", filepath.Join(dir, "a.texel"), "--dump", "/proc/nowhere")
+	x.refused(3, "not written", "compile", model("mlp"), "-o", filepath.Join(dir, "none", "a.texel"))
+}
+
+func TestConformance(t *testing.T) {
+	x := newTool(t)
+	relu, text := read(t, model("relu")), read(t, model("string"))
+	dir := corpus(t, map[string][]byte{
+		"a_right/model.onnx": relu, "a_right/input_0.npy": floats(-1, 2, 3), "a_right/output_0.npy": floats(0, 2, 3),
+		"b_wrong/model.onnx": relu, "b_wrong/input_0.npy": floats(-1, 2, 3), "b_wrong/output_0.npy": floats(0, 2, 4),
+		"c_refused/model.onnx": relu[:40], "c_refused/case.json": []byte(`{"expect": "error"}`), "c_refused/input_0.npy": floats(1, 2, 3),
+		"d_accepted/model.onnx": relu, "d_accepted/case.json": []byte(`{"expect": "error"}`), "d_accepted/input_0.npy": floats(1, 2, 3),
+		"d_accepted/output_0.npy": floats(1, 2, 3),
+		"e_string/model.onnx":     text,
+		"f_near/model.onnx":       relu, "f_near/case.json": []byte(`{"rtol": 0.1}`), "f_near/input_0.npy": floats(1, 2, 3), "f_near/output_0.npy": floats(1, 2, 3.2),
+	})
+	code, out, _ := x.run("conformance", dir)
+	require.Equal(t, 5, code)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	require.Equal(t, "a_right: pass", lines[0])
+	require.Regexp(t, `^b_wrong: fail: .*the worst at \[0 2\]: 3, wanted 4`, lines[1])
+	require.Equal(t, "c_refused: pass", lines[2])
+	require.Regexp(t, `^d_accepted: fail: gave a result`, lines[3])
+	require.Regexp(t, `^e_string: unsupported: .*string`, lines[4])
+	require.Equal(t, "f_near: pass", lines[5])
+	require.Equal(t, "3 passed, 2 failed, 1 unsupported", lines[len(lines)-1])
+
+	require.Contains(t, x.ok("conformance", dir, "--match", "^(a|e)_"), "1 passed, 0 failed, 1 unsupported")
+	v := decode(t, x.ok("conformance", dir, "--match", "^a_", "--json"))
+	require.Equal(t, 1.0, v["passed"])
+	require.Equal(t, 1.0, v["cases"].([]any)[0].(map[string]any)["launches"])
+}
+
+func TestConformanceScopesAndValueInputs(t *testing.T) {
+	x := newTool(t)
+	index := `{"tests": [{"name": "reshape", "scope": "core", "value_inputs": [1]}, {"name": "string", "scope": "out"}]}`
+	six := npy.Bytes(tensor.Of[float32](tensor.Float32, tensor.Shape{2, 6}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12))
+	dir := corpus(t, map[string][]byte{
+		"index.json": []byte(index), "reshape/model.onnx": read(t, model("reshape")), "string/model.onnx": read(t, model("string")),
+		"reshape/test_data_set_0/input_0.npy":  six,
+		"reshape/test_data_set_0/input_1.npy":  npy.Bytes(tensor.Of[int64](tensor.Int64, tensor.Shape{2}, 3, 4)),
+		"reshape/test_data_set_0/output_0.npy": npy.Bytes(tensor.Of[float32](tensor.Float32, tensor.Shape{3, 4}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)),
+	})
+	out := x.ok("conformance", dir, "--scope", "core")
+	require.Contains(t, out, "inputs bound at compile time in 1 cases")
+	require.Contains(t, out, "1 passed, 0 failed, 0 unsupported")
+	code, _, _ := x.run("conformance", dir, "--scope", "core,out")
+	require.Equal(t, 4, code)
+	require.Contains(t, x.ok("conformance", dir), "1 passed, 0 failed, 1 unsupported")
+}
+
+func TestConformanceFeedsStepByStep(t *testing.T) {
+	x := newTool(t)
+	list := func(v ...float32) []byte {
+		return npy.Bytes(tensor.Of[float32](tensor.Float32, tensor.Shape{len(v)}, v...))
+	}
+	dir := corpus(t, map[string][]byte{ // the model takes (2,)
+		"s/model.onnx": read(t, model("constant")), "s/input_0.npy": list(-1, 2, 3, -4), "s/output_1.npy": list(0, 2, 3, 0),
+	})
+	require.Contains(t, x.ok("conformance", dir), "1 passed")
+}
+
+func TestAWorkerThatDiesCostsOneCase(t *testing.T) {
+	w := &worker{app: &app{}}
+	defer w.stop()
+	require.NoError(t, w.start())
+	require.NoError(t, w.cmd.Process.Kill())
+	r := w.ask(t.Context(), &request{Case: &testCase{Name: "x"}, OptLevel: "3"})
+	require.Equal(t, "fail", r.Status)
+	require.Regexp(t, regexp.MustCompile(`crashed|ended`), r.Why)
+	r = w.ask(t.Context(), &request{Case: &testCase{Name: "x", Expect: "output", Problem: "no model"}, OptLevel: "3"})
+	require.Contains(t, r.Why, "no model", "a new one is there")
+}
