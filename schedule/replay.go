@@ -239,7 +239,11 @@ var replayers = map[string]func(r *replayer){
 	"cache_read":     func(r *replayer) { r.giveBlock(r.s.CacheRead(r.block(0), r.number(0), tir.Scope(r.text(1)))) },
 	"set_scope":      func(r *replayer) { r.s.SetScope(r.block(0), tir.Scope(r.text(0))) },
 	"rfactor":        func(r *replayer) { r.giveBlock(r.s.RFactor(r.loop(0), r.number(0))) },
-	"add_unit_loop":  func(r *replayer) { r.giveLoops(r.s.AddUnitLoop(r.block(0))) },
+	"transform_layout": func(r *replayer) {
+		b := r.block(0)
+		r.s.TransformLayout(b, r.numbers(0)...)
+	},
+	"add_unit_loop": func(r *replayer) { r.giveLoops(r.s.AddUnitLoop(r.block(0))) },
 	"decompose_reduction": func(r *replayer) {
 		b := r.block(0)
 		r.giveBlock(r.s.DecomposeReduction(b, r.loop(1)))

@@ -58,6 +58,7 @@ var primitives = []struct {
 		parts := s.Split(s.Loops(s.Block("C"))[2], 0, 4)
 		s.RFactor(parts[1], -1)
 	}},
+	{"transform_layout", func(s *schedule.Schedule) { s.TransformLayout(s.CacheRead(s.Block("C"), 1, tir.Scratch), 1, 0) }},
 	{"add_unit_loop", func(s *schedule.Schedule) { s.AddUnitLoop(s.Block("R")) }},
 	{"decompose_reduction", func(s *schedule.Schedule) {
 		c := s.Block("C")
@@ -123,6 +124,8 @@ func TestRefusals(t *testing.T) {
 		"rfactor with empty lanes": {func(s *schedule.Schedule) {
 			s.RFactor(s.Split(s.Loops(s.Block("C"))[2], 4, 20)[0], -1)
 		}, []string{"rfactor", "r0", "without any instance"}},
+		"transform a result":        {func(s *schedule.Schedule) { s.TransformLayout(s.Block("R"), 1, 0) }, []string{"transform_layout", "R", "parameter"}},
+		"transform by no order":     {func(s *schedule.Schedule) { s.TransformLayout(s.Block("C"), 1, 1) }, []string{"transform_layout", "C", "[1 1]", "2 axes"}},
 		"unit loop around nothing":  {func(s *schedule.Schedule) { s.AddUnitLoop(s.Block("X")) }, []string{"X"}},
 		"set the scope of a result": {func(s *schedule.Schedule) { s.SetScope(s.Block("R"), tir.Local) }, []string{"set_scope", "R", "parameter"}},
 		"fuse loops apart": {func(s *schedule.Schedule) {
