@@ -19,6 +19,7 @@ import (
 // CheckOptions of Check. The zero value checks on one thread for each core, with inputs of seed 0.
 type CheckOptions struct {
 	Threads int    // as in LoadOptions
+	Device  string // as in LoadOptions
 	Seed    uint64 // of the inputs that are not given
 	// Inputs by name; the others are drawn: floats from a normal distribution, integers are 0.
 	Inputs map[string]*tensor.Tensor
@@ -82,7 +83,7 @@ func (c *Compiled) Check(ctx context.Context, o CheckOptions) (*Report, error) {
 	if err := c.WriteFile(path); err != nil {
 		return nil, err
 	}
-	m, err := Load(path, LoadOptions{Threads: o.Threads, Target: c.variants[0].target.String()})
+	m, err := Load(path, LoadOptions{Threads: o.Threads, Device: o.Device, Target: c.variants[0].target.String()})
 	if err != nil {
 		return nil, err
 	}
