@@ -104,6 +104,7 @@ func newPlan(m *relay.Module, t *target.Target, sites []*site, notes *diag.Notes
 			port.Extent = []artifact.Extent{{Axis: x.Axis, Tensor: p.result(results[x.Output])}}
 		}
 	}
+	p.dropUnusedViews()
 	p.kernels(sites)
 	p.plan.Notes = notes.List()
 	return p, nil
@@ -299,8 +300,11 @@ func (p *planner) call(s *site, direct map[place]string) error {
 		return err
 	}
 	if s.view {
-		t := artifact.Tensor{Name: p.tensor(args[0]).Name + ".view", DType: types[0].DType, Shape: types[0].Shape,
-			Pool: p.tensor(args[0]).Pool, AliasOf: args[0]}
+		base := p.tensor(args[0])
+		for base.AliasOf != "" && p.tensor(base.AliasOf).Bytes == base.Bytes { // views of views are views of the first
+			base = p.tensor(base.AliasOf)
+		}
+		t := artifact.Tensor{Name: base.Name + ".view", DType: types[0].DType, Shape: types[0].Shape, Pool: base.Pool, AliasOf: base.Name}
 		p.values[s.call] = []string{p.add(t)}
 		return nil
 	}
@@ -444,6 +448,25 @@ func (p *planner) boundOutputs() map[string]bool {
 		}
 	}
 	return bound
+}
+
+// dropUnusedViews removes views that no launch reads or writes: a view of a view, or one that became an output.
+func (p *planner) dropUnusedViews() {
+	used := map[string]bool{}
+	for _, l := range p.plan.Launches {
+		for _, t := range slices.Concat(l.Reads, l.Writes) {
+			used[t] = true
+		}
+	}
+	for _, o := range p.plan.Outputs {
+		for _, x := range o.Extent {
+			used[x.Tensor] = true
+		}
+	}
+	p.plan.Tensors = slices.DeleteFunc(p.plan.Tensors, func(t artifact.Tensor) bool { return t.AliasOf != "" && !used[t.Name] })
+	for i, t := range p.plan.Tensors {
+		p.index[t.Name] = i
+	}
 }
 
 // kernels lists the kernels of every unit once, in the order of their first launch.
