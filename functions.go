@@ -198,7 +198,7 @@ func alignedUses(fn *relay.Function, p *relay.Var, out *relay.TensorType) bool {
 	return true
 }
 
-// isView reports whether fn only gives its parameter another shape: the bytes stay as they are.
+// isView reports whether fn only gives its parameter another shape or another type: the bytes stay as they are.
 func isView(fn *relay.Function) bool {
 	if len(fn.Params) != 1 || fn.Body == relay.Expr(fn.Params[0]) {
 		return false
@@ -212,7 +212,7 @@ func isView(fn *relay.Function) bool {
 		e = c.Args[0]
 	}
 	in, out := relay.Tensor(fn.Params[0]), relay.Tensor(fn.Body)
-	return in != nil && out != nil && in.DType == out.DType && in.Shape.Elems() == out.Shape.Elems()
+	return in != nil && out != nil && in.DType.Bytes(in.Shape.Elems()) == out.DType.Bytes(out.Shape.Elems())
 }
 
 // keepsOrder reports whether c leaves the elements in their row-major order: a reshape, or a transposition that moves
@@ -220,6 +220,9 @@ func isView(fn *relay.Function) bool {
 func keepsOrder(c *relay.Call) bool {
 	if len(c.Args) != 1 || relay.Tensor(c.Args[0]) == nil {
 		return false
+	}
+	if c.Op.Name == "reinterpret" {
+		return true
 	}
 	shape := relay.Tensor(c.Args[0]).Shape
 	switch a := c.Attrs.(type) {

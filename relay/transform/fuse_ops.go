@@ -162,10 +162,13 @@ func (f *fuser) prologue(c, p *relay.Call, g *group) string {
 var indexMaps = map[string]bool{"strided_slice": true, "transpose": true, "nn.pad": true, "layout_transform": true, "squeeze": true,
 	"expand_dims": true}
 
-// isView reports whether c only renames memory: a reshape of a value that no injective chain makes.
+// isView reports whether c only renames memory: a reshape of a value that no injective chain makes, or the bits of a value
+// as another type.
 func (f *fuser) isView(c *relay.Call) bool {
 	switch c.Op.Name {
 	case "reshape", "squeeze", "expand_dims":
+	case "reinterpret":
+		return true
 	default:
 		return false
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/golden"
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/target"
 )
 
@@ -44,6 +45,11 @@ var fuseRows = []row{
 	{name: "epilogue", why: "bias, residual and activation join the convolution", build: func(g *graph) relay.Expr {
 		x := g.input("x", 1, 4, 4, 4)
 		return g.call("nn.relu", nil, g.add(g.bias(g.conv(x, 4, 4, 3, 1, 1), 4, 1), x))
+	}},
+	{name: "bits", why: "the bits of a value as another type are a view, between two kernels", build: func(g *graph) relay.Expr {
+		y := g.call("nn.relu", nil, g.input("x", 4))
+		z := g.call("reinterpret", &relay.CastAttrs{DType: tensor.Int32}, y)
+		return g.call("abs", nil, z)
 	}},
 	{name: "used_twice", why: "a convolution whose value is used twice ends its group", build: func(g *graph) relay.Expr {
 		y := g.conv(g.input("x", 1, 4, 4, 4), 4, 4, 3, 1, 1)
