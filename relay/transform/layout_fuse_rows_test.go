@@ -14,8 +14,8 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/golden"
 	"github.com/texel-ml/texel/relay"
-	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tensor"
 )
 
 // channelsLast offers channels-innermost data to every convolution, and nothing else.
