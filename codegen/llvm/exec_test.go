@@ -78,8 +78,12 @@ type native struct {
 	lib     *library
 }
 
-func newNative(t testing.TB, kernels []*tir.Kernel) *native {
-	o, err := Build(context.Background(), kernels, hostTarget(t), Options{})
+func newNative(t testing.TB, tgt *target.Target, kernels []*tir.Kernel) *native {
+	if err := tgt.RunsHere(); err != nil {
+		t.Skip(err)
+	}
+	tl := tools(t)
+	o, err := Build(context.Background(), kernels, tgt, Options{Tools: &tl})
 	require.NoError(t, err)
 	return &native{kernels, load(t, o.SO)}
 }
@@ -110,6 +114,13 @@ func (n *native) run(t testing.TB, k int, args []*tensor.Tensor, scalars []int64
 type emulated struct {
 	kernels []*tir.Kernel
 	path    string
+}
+
+// avx2 is the level of x86-64 without masks.
+func avx2(t testing.TB) *target.Target {
+	tgt, err := target.Parse("x86-64-v3")
+	require.NoError(t, err)
+	return tgt
 }
 
 // bigCore is a phone's processor, oldCore one of Armv8.0, which does not compute in float16.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -85,62 +86,62 @@ func inputs64(n int) []float64 {
 	return out
 }
 
-// reference is the exact value of a function as a sum of two floats.
-func reference(f tir.Intrinsic, x, y float64) (float64, float64) {
+// reference is Go's function.
+func reference(f tir.Intrinsic, x, y float64) float64 {
 	switch f {
 	case tir.Exp:
-		return math.Exp(x), 0
+		return math.Exp(x)
 	case tir.Log:
-		return math.Log(x), 0
+		return math.Log(x)
 	case tir.Tanh:
-		return math.Tanh(x), 0
+		return math.Tanh(x)
 	case tir.Erf:
-		return math.Erf(x), 0
+		return math.Erf(x)
 	case tir.Sigmoid:
 		if x < -40 {
-			return math.Exp(x), 0
+			return math.Exp(x)
 		}
-		return 1 / (1 + math.Exp(-x)), 0
+		return 1 / (1 + math.Exp(-x))
 	case tir.Rsqrt:
-		return 1 / math.Sqrt(x), 0
+		return 1 / math.Sqrt(x)
 	case tir.Sin:
-		return math.Sin(x), 0
+		return math.Sin(x)
 	case tir.Cos:
-		return math.Cos(x), 0
+		return math.Cos(x)
 	case tir.Tan:
-		return math.Tan(x), 0
+		return math.Tan(x)
 	case tir.Asin:
-		return math.Asin(x), 0
+		return math.Asin(x)
 	case tir.Acos:
-		return math.Acos(x), 0
+		return math.Acos(x)
 	case tir.Atan:
-		return math.Atan(x), 0
+		return math.Atan(x)
 	case tir.Sinh:
-		return math.Sinh(x), 0
+		return math.Sinh(x)
 	case tir.Cosh:
-		return math.Cosh(x), 0
+		return math.Cosh(x)
 	case tir.Asinh:
-		return math.Asinh(x), 0
+		return math.Asinh(x)
 	case tir.Acosh:
-		return math.Acosh(x), 0
+		return math.Acosh(x)
 	case tir.Atanh:
-		return math.Atanh(x), 0
+		return math.Atanh(x)
 	case tir.Pow:
-		return math.Pow(x, y), 0
+		return math.Pow(x, y)
 	case tir.Sqrt:
-		return math.Sqrt(x), 0
+		return math.Sqrt(x)
 	case tir.Floor:
-		return math.Floor(x), 0
+		return math.Floor(x)
 	case tir.Ceil:
-		return math.Ceil(x), 0
+		return math.Ceil(x)
 	case tir.Round:
-		return math.RoundToEven(x), 0
+		return math.RoundToEven(x)
 	case tir.Trunc:
-		return math.Trunc(x), 0
+		return math.Trunc(x)
 	case tir.Abs:
-		return math.Abs(x), 0
+		return math.Abs(x)
 	case tir.FloatMod:
-		return math.Mod(x, y), 0
+		return math.Mod(x, y)
 	}
 	panic(f.String())
 }
@@ -167,82 +168,136 @@ func operandsOf(f tir.Intrinsic) int {
 	return 1
 }
 
-// TestFloat32Functions measures each function against Go's float64 functions and holds it to the documented error.
-func TestFloat32Functions(t *testing.T) {
-	host := hostTarget(t)
-	const n = 1 << 16
-	x, y := inputs32(n), inputs32(n)
-	rand.New(rand.NewSource(3)).Shuffle(n, func(i, j int) { y[i], y[j] = y[j], y[i] })
+// functionKernels is a kernel for each function of floats.
+func functionKernels(d tensor.DType, n, lanes int) []*tir.Kernel {
 	var kernels []*tir.Kernel
 	for _, f := range floatFunctions() {
-		kernels = append(kernels, elementwise(f.String(), f, tensor.Float32, n, host.Lanes(32), operandsOf(f)))
+		kernels = append(kernels, elementwise(f.String(), f, d, n, lanes, operandsOf(f)))
 	}
-	lib := load(t, build(t, host, kernels...).SO)
+	return kernels
+}
+
+// measure runs each function on x, and y in another order, and returns its results to check.
+func measure(t *testing.T, m machine, x *tensor.Tensor, check func(t *testing.T, f tir.Intrinsic, x, y, out []float64)) {
+	y := clone([]*tensor.Tensor{x})[0]
+	size := x.DType.Bits() / 8
+	rand.New(rand.NewSource(3)).Shuffle(x.Elems(), func(i, j int) {
+		a, b := y.Data[i*size:(i+1)*size], y.Data[j*size:(j+1)*size]
+		for k := range a {
+			a[k], b[k] = b[k], a[k]
+		}
+	})
 	for i, f := range floatFunctions() {
 		t.Run(f.String(), func(t *testing.T) {
-			out := make([]float32, n)
-			bufs := []unsafe.Pointer{unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&out[0])}
+			out := tensor.New(x.DType, x.Shape)
+			args := []*tensor.Tensor{x, y, out}
 			if operandsOf(f) == 1 {
-				bufs = append(bufs[:1], bufs[2])
+				args = []*tensor.Tensor{x, out}
 			}
-			call(t, lib, kernels[i], 0, int64(kernels[i].GridExtent), bufs...)
-			limit, _ := MathError(f, tensor.Float32)
-			worst, where := 0.0, 0
-			for j := range out {
-				want, low := reference(f, float64(x[j]), float64(y[j]))
-				if math.Abs(want) >= 0x1.ffffffp127 && !math.IsInf(want, 0) {
-					want = math.Copysign(math.Inf(1), want)
-				}
-				if limit == 0 {
-					want = float64(float32(want))
-				}
-				if u := ulps(float64(out[j]), want, low, 24, -149); u > worst {
-					worst, where = u, j
-				}
-			}
-			t.Logf("%s float32: %.3f ulp at x = %g, y = %g: %g", f, worst, x[where], y[where], out[where])
-			require.LessOrEqual(t, worst, limit, "x = %g, y = %g, got %g", x[where], y[where], out[where])
-			for j := range out { // the sign of zero
-				if want, _ := reference(f, float64(x[j]), float64(y[j])); want == 0 && out[j] == 0 {
-					require.Equal(t, math.Signbit(want), math.Signbit(float64(out[j])), "x = %g", x[j])
-				}
-			}
+			m.run(t, i, args, nil)
+			check(t, f, tensor.Widen(x).F, tensor.Widen(y).F, tensor.Widen(out).F)
 		})
 	}
 }
 
-// TestFloat64Functions measures against exact values.
-func TestFloat64Functions(t *testing.T) {
-	host := hostTarget(t)
-	const n = 1 << 10
-	x, y := inputs64(n), inputs64(n)
-	rand.New(rand.NewSource(3)).Shuffle(n, func(i, j int) { y[i], y[j] = y[j], y[i] })
-	var kernels []*tir.Kernel
-	for _, f := range floatFunctions() {
-		kernels = append(kernels, elementwise(f.String(), f, tensor.Float64, n, host.Lanes(64), operandsOf(f)))
+// checkFloat32 compares with Go's functions of float64 and holds results to the documented error.
+func checkFloat32(t *testing.T, f tir.Intrinsic, x, y, out []float64) {
+	limit, _ := MathError(f, tensor.Float32)
+	worst, where := 0.0, 0
+	for j := range out {
+		want := reference(f, x[j], y[j])
+		if math.Abs(want) >= 0x1.ffffffp127 && !math.IsInf(want, 0) {
+			want = math.Copysign(math.Inf(1), want)
+		}
+		if limit == 0 {
+			want = float64(float32(want))
+		}
+		if u := ulps(out[j], want, 0, 24, -149); u > worst {
+			worst, where = u, j
+		}
+		if want == 0 && out[j] == 0 {
+			require.Equal(t, math.Signbit(want), math.Signbit(out[j]), "sign of zero at x = %g", x[j])
+		}
 	}
-	lib := load(t, build(t, host, kernels...).SO)
+	t.Logf("%s float32: %.3f ulp at x = %g, y = %g: %g", f, worst, x[where], y[where], out[where])
+	require.LessOrEqual(t, worst, limit, "x = %g, y = %g, got %g", x[where], y[where], out[where])
+}
+
+func TestFloat32Functions(t *testing.T) {
+	const n = 1 << 16
+	x := tensor.Of(tensor.Float32, tensor.Shape{n}, inputs32(n)...)
+	host := hostTarget(t)
+	t.Run("native", func(t *testing.T) {
+		measure(t, newNative(t, host, functionKernels(tensor.Float32, n, host.Lanes(32))), x, checkFloat32)
+	})
+	t.Run("scalar", func(t *testing.T) {
+		measure(t, newNative(t, host, functionKernels(tensor.Float32, n, 1)), x, checkFloat32)
+	})
+	const few = 1 << 13
+	t.Run("aarch64", func(t *testing.T) {
+		small := tensor.Of(tensor.Float32, tensor.Shape{few}, inputs32(few)...)
+		measure(t, newEmulated(t, bigCore(t), functionKernels(tensor.Float32, few, 4)), small, checkFloat32)
+	})
+}
+
+// checkFloat64 compares with exact values.
+func checkFloat64(t *testing.T, f tir.Intrinsic, x, y, out []float64) {
+	limit, _ := MathError(f, tensor.Float64)
+	worst, where := 0.0, 0
+	for j := range out {
+		want, low, ok := exact(f, x[j], y[j])
+		if !ok {
+			want, low = reference(f, x[j], y[j]), 0
+		}
+		if u := ulps(out[j], want, low, 53, -1074); u > worst {
+			worst, where = u, j
+		}
+	}
+	t.Logf("%s float64: %.3f ulp at x = %g, y = %g: %g", f, worst, x[where], y[where], out[where])
+	require.LessOrEqual(t, worst, limit, "x = %g, y = %g, got %g", x[where], y[where], out[where])
+}
+
+func TestFloat64Functions(t *testing.T) {
+	const n = 1 << 10
+	x := tensor.Of(tensor.Float64, tensor.Shape{n}, inputs64(n)...)
+	host := hostTarget(t)
+	t.Run("native", func(t *testing.T) {
+		measure(t, newNative(t, host, functionKernels(tensor.Float64, n, host.Lanes(64))), x, checkFloat64)
+	})
+	t.Run("aarch64", func(t *testing.T) {
+		few := tensor.Of(tensor.Float64, tensor.Shape{256}, inputs64(256)...)
+		measure(t, newEmulated(t, bigCore(t), functionKernels(tensor.Float64, 256, 2)), few, checkFloat64)
+	})
+}
+
+// BenchmarkFunctions times the functions of float32 on data in the second-level cache.
+func BenchmarkFunctions(b *testing.B) {
+	host := hostTarget(b)
+	const n = 1 << 14
+	x := make([]float32, n)
+	r := rand.New(rand.NewSource(1))
+	for i := range x {
+		x[i] = float32(r.Float64()*8 + 0.01)
+	}
+	kernels := functionKernels(tensor.Float32, n, host.Lanes(32))
+	lib := load(b, build(b, host, kernels...).SO)
 	for i, f := range floatFunctions() {
-		t.Run(f.String(), func(t *testing.T) {
-			out := make([]float64, n)
-			bufs := []unsafe.Pointer{unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&out[0])}
+		b.Run(f.String(), func(b *testing.B) {
+			out := make([]float32, n)
+			bufs := []unsafe.Pointer{unsafe.Pointer(&x[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&out[0])}
 			if operandsOf(f) == 1 {
 				bufs = append(bufs[:1], bufs[2])
 			}
-			call(t, lib, kernels[i], 0, int64(kernels[i].GridExtent), bufs...)
-			limit, _ := MathError(f, tensor.Float64)
-			worst, where := 0.0, 0
-			for j := range out {
-				want, low, ok := exact(f, x[j], y[j])
-				if !ok {
-					want, low = reference(f, x[j], y[j])
-				}
-				if u := ulps(out[j], want, low, 53, -1074); u > worst {
-					worst, where = u, j
+			best := math.Inf(1)
+			for range b.N {
+				for range 20 {
+					start := time.Now()
+					call(b, lib, kernels[i], 0, int64(kernels[i].GridExtent), bufs...)
+					best = min(best, float64(time.Since(start).Nanoseconds()))
 				}
 			}
-			t.Logf("%s float64: %.3f ulp at x = %g, y = %g: %g", f, worst, x[where], y[where], out[where])
-			require.LessOrEqual(t, worst, limit, "x = %g, y = %g, got %g", x[where], y[where], out[where])
+			b.ReportMetric(best/n, "ns/element")
+			b.ReportMetric(0, "ns/op")
 		})
 	}
 }

@@ -70,9 +70,6 @@ func floatText(t tok, v float64) string {
 	return fmt.Sprintf("0x%016X", math.Float64bits(v))
 }
 
-// null is the null pointer.
-var null = konst{ptr, "null"}
-
 // raw is an instruction given by a template. In the template $0 is operand 0 with its type, %0 is it without, and $$ is a
 // dollar; digits stand for at most ten operands.
 type raw struct {

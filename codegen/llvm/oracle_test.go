@@ -27,7 +27,8 @@ func dtypes() []tensor.DType {
 
 // machines runs f natively and on emulated AArch64 processors with and without arithmetic in float16.
 func machines(t *testing.T, kernels []*tir.Kernel, f func(t *testing.T, m machine)) {
-	t.Run("native", func(t *testing.T) { f(t, newNative(t, kernels)) })
+	t.Run("native", func(t *testing.T) { f(t, newNative(t, hostTarget(t), kernels)) })
+	t.Run("avx2", func(t *testing.T) { f(t, newNative(t, avx2(t), kernels)) })
 	t.Run("aarch64", func(t *testing.T) { f(t, newEmulated(t, bigCore(t), kernels)) })
 	t.Run("old aarch64", func(t *testing.T) { f(t, newEmulated(t, oldCore(t), kernels)) })
 }

@@ -32,21 +32,24 @@ type Tools struct {
 func Find() (Tools, error) {
 	var t Tools
 	var err error
-	if t.LLC, err = find("llc"); err != nil {
+	if t.LLC, err = find("llc", installed); err != nil {
 		return Tools{}, err
 	}
-	if t.LLD, err = find("ld.lld"); err != nil {
+	if t.LLD, err = find("ld.lld", installed); err != nil {
 		return Tools{}, err
 	}
 	return t, nil
 }
 
-func find(name string) (string, error) {
+// installed is where Debian puts LLVM.
+const installed = "/usr/lib/llvm-19/bin"
+
+func find(name, folder string) (string, error) {
 	versioned := fmt.Sprintf("%s-%d", name, Version)
 	if p, err := exec.LookPath(versioned); err == nil {
 		return p, nil
 	}
-	if p := fmt.Sprintf("/usr/lib/llvm-%d/bin/%s", Version, name); isFile(p) {
+	if p := filepath.Join(folder, name); isFile(p) {
 		return p, nil
 	}
 	found := "none"
