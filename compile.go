@@ -356,12 +356,38 @@ func (c *Compiled) WriteFile(path string) (err error) {
 	if err := w.File(artifact.ModelEntry, []byte(relay.Print(c.source))); err != nil {
 		return err
 	}
+	cert, err := c.certificate().encode()
+	if err != nil {
+		return diag.Internal("write", artifact.CertificateEntry, "does not encode").By(err)
+	}
+	if err := w.File(artifact.CertificateEntry, cert); err != nil {
+		return err
+	}
+	if c.keepIR {
+		if err := c.writeIR(w); err != nil {
+			return err
+		}
+	}
 	for _, v := range c.variants {
 		if err := w.Variant(v.target.String(), string(v.target.API), v.target.Arch, v.features, v.plan, v.code); err != nil {
 			return err
 		}
 	}
 	return w.Commit()
+}
+
+// writeIR adds the loop functions of every kernel, ir/VARIANT/KERNEL.tir.
+func (c *Compiled) writeIR(w *artifact.Writer) error {
+	for i, v := range c.variants {
+		for _, u := range v.units {
+			for _, k := range u.kernels {
+				if err := w.File(fmt.Sprintf("ir/%d/%s.tir", i, k.Name), []byte(tirtext.PrintKernel(k))); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // Close releases the model's file. The Compiled must not be used afterwards.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -292,4 +293,53 @@ func TestProgressAndDumps(t *testing.T) {
 	defer c.Close()
 	require.Equal(t, []string{"import", "graph", "lower", "plan", "generate"}, steps)
 	require.Equal(t, map[string]bool{".relay": true, ".tir": true, ".trace": true, ".ll": true, ".s": true}, dumps)
+}
+
+func TestTheCertificateIsAFunctionOfTheModel(t *testing.T) {
+	read := func(o texel.Options) map[string]any {
+		f, err := artifact.Open(compiled(t, fixture("net"), o), artifact.OpenOptions{})
+		require.NoError(t, err)
+		defer f.Close()
+		text, ok := f.Entry(artifact.CertificateEntry)
+		require.True(t, ok)
+		var c map[string]any
+		require.NoError(t, json.Unmarshal(text, &c))
+		return c
+	}
+	c := read(texel.Options{})
+	layer := c["variants"].([]any)[0].(map[string]any)["layers"].([]any)[0].(map[string]any)
+	require.Equal(t, 27.0, layer["reduction"])
+	require.Greater(t, layer["gain"], 1.0)
+	u := 0x1p-24
+	require.InEpsilon(t, layer["gain"].(float64)*u*(4*(layer["steps"].(float64)+1)+2*math.Sqrt(27)), layer["bound"], 1e-9)
+}
+
+func TestKeepIR(t *testing.T) {
+	f, err := artifact.Open(compiled(t, fixture("mlp"), texel.Options{KeepIR: true}), artifact.OpenOptions{})
+	require.NoError(t, err)
+	defer f.Close()
+	p, err := f.Plan(0)
+	require.NoError(t, err)
+	for _, k := range p.Kernels {
+		text, ok := f.Entry("ir/0/" + k.Name + ".tir")
+		require.True(t, ok, k.Name)
+		require.Contains(t, string(text), "kernel "+k.Name)
+	}
+	_, ok := f.Entry(artifact.ModelEntry)
+	require.True(t, ok)
+}
+
+// TestTheReadmeShowsTheExample holds the program of the README against the one that is tested.
+func TestTheReadmeShowsTheExample(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	example, err := os.ReadFile("example_test.go")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(page), "```go\n")
+	require.True(t, ok)
+	program, _, ok := strings.Cut(rest, "```")
+	require.True(t, ok)
+	for _, line := range strings.Split(strings.TrimSpace(program), "\n") {
+		require.Contains(t, string(example), "\t"+line+"\n")
+	}
 }
