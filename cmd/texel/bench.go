@@ -28,6 +28,7 @@ type benchFlags struct {
 	rounds   int
 	json     bool
 	resident bool
+	tuned    tunedFlags
 }
 
 // benchResult is the contract of bench --json.
@@ -65,6 +66,7 @@ func (a *app) benchCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.model.noCache, "no-cache", false, "compile anew and keep nothing")
 	c.Flags().IntVar(&f.rounds, "rounds", 0, "measured inferences (0: as many as fit in a second)")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
+	f.tuned.add(c)
 	c.Flags().BoolVar(&f.resident, "resident", false, "leave inputs and outputs on the device between inferences")
 	return c
 }
@@ -72,6 +74,9 @@ func (a *app) benchCommand() *cobra.Command {
 func (a *app) bench(ctx context.Context, path string, f *benchFlags) error {
 	if f.rounds < 0 {
 		return usage("--rounds wants a number from 0, found %d", f.rounds)
+	}
+	if err := f.tuned.refuse(); err != nil {
+		return err
 	}
 	if err := f.device.check(); err != nil {
 		return err

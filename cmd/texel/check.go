@@ -15,11 +15,11 @@ import (
 
 func (a *app) checkCommand() *cobra.Command {
 	m, d := &modelFlags{}, &deviceFlags{}
-	seed, certify, asJSON, records := uint64(0), false, false, ""
+	seed, certify, asJSON, tuned := uint64(0), false, false, &tunedFlags{}
 	var inputs []string
 	c := &cobra.Command{Use: "check MODEL", Short: "compares every layer on the device with the float64 evaluator", Args: args("a model"), RunE: func(c *cobra.Command, args []string) error {
-		if records != "" {
-			return diag.Unsupported("check", "--records", "this flag is not in this version")
+		if err := tuned.refuse(); err != nil {
+			return err
 		}
 		arrays, pictures, err := readInputs(inputs)
 		if err != nil {
@@ -66,7 +66,7 @@ func (a *app) checkCommand() *cobra.Command {
 	c.Flags().Uint64Var(&seed, "seed", 0, "of the inputs that are drawn")
 	c.Flags().BoolVar(&certify, "certify", false, "write what was measured to MODEL.cert.json")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	c.Flags().StringVar(&records, "records", "", "not in this version")
+	tuned.add(c)
 	return c
 }
 

@@ -76,6 +76,10 @@ func TestRunTakesArraysAndWritesThem(t *testing.T) {
 
 	require.Contains(t, x.ok("run", model("relu"), "--input", file), "y (2, 3) float32  min 0  max 6  mean 2")
 	require.Contains(t, x.ok("run", model("relu"), "--input", "x="+file, "--profile"), "1 launches")
+	line := filepath.Join(t.TempDir(), "t.json")
+	x.ok("run", model("net"), "--input", "x="+x.npy("n.npy", tensor.New(tensor.Float32, tensor.Shape{1, 3, 17, 15})), "--chrome", line)
+	require.Len(t, decode(t, string(read(t, line)))["traceEvents"], 6)
+	x.refused(4, "tuning is not in this version", "run", model("relu"), "--records", "x.db")
 	x.refused(3, "no input has this name; the inputs are x", "run", model("mlp"), "--input", "z="+file)
 	x.refused(3, "input is missing", "run", model("mlp"))
 	x.refused(3, "the model has 20", "run", model("mlp"), "--input", "x="+file)

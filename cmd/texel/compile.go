@@ -24,8 +24,7 @@ type compileFlags struct {
 	startAt   string
 	stopAfter string
 	emit      string
-	records   string
-	fastRun   bool
+	tuned     tunedFlags
 	variants  int
 	traces    []string
 	pre       string
@@ -51,8 +50,7 @@ func (a *app) compileCommand() *cobra.Command {
 	c.Flags().StringVar(&f.layout, "layout", "auto", "auto")
 	c.Flags().StringVar(&f.textures, "texture-policy", "none", "none")
 	c.Flags().StringVar(&f.startAt, "start-at", "", "not in this version")
-	c.Flags().StringVar(&f.records, "records", "", "not in this version")
-	c.Flags().BoolVar(&f.fastRun, "fast-run", false, "not in this version")
+	f.tuned.add(c)
 	c.Flags().IntVar(&f.variants, "variants", 1, "1")
 	c.Flags().StringArrayVar(&f.traces, "trace", nil, "not in this version")
 	c.Flags().StringVar(&f.pre, "preprocess", "", "not in this version")
@@ -61,11 +59,13 @@ func (a *app) compileCommand() *cobra.Command {
 
 // refuse returns an error for what the contract has and this version has not.
 func (f *compileFlags) refuse() error {
+	if err := f.tuned.refuse(); err != nil {
+		return err
+	}
 	for _, x := range []struct {
 		flag string
 		used bool
-	}{{"layout", f.layout != "auto"}, {"texture-policy", f.textures != "none"}, {"start-at", f.startAt != ""}, {"records", f.records != ""},
-		{"fast-run", f.fastRun}, {"variants", f.variants != 1}, {"trace", len(f.traces) > 0}, {"preprocess", f.pre != ""}} {
+	}{{"layout", f.layout != "auto"}, {"texture-policy", f.textures != "none"}, {"start-at", f.startAt != ""}, {"variants", f.variants != 1}, {"trace", len(f.traces) > 0}, {"preprocess", f.pre != ""}} {
 		if x.used {
 			return diag.Unsupported("compile", "--"+x.flag, "this flag is not in this version")
 		}

@@ -140,6 +140,24 @@ func (f *deviceFlags) count() int {
 	return runtime.GOMAXPROCS(0)
 }
 
+// tunedFlags are the flags of the contract that need tuning records.
+type tunedFlags struct {
+	records string
+	fastRun bool
+}
+
+func (f *tunedFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.records, "records", "", "not in this version")
+	c.Flags().BoolVar(&f.fastRun, "fast-run", false, "not in this version")
+}
+
+func (f *tunedFlags) refuse() error {
+	if f.records != "" || f.fastRun {
+		return diag.Unsupported("records", "--records, --fast-run", "tuning is not in this version")
+	}
+	return nil
+}
+
 // opened is a model that is ready to run, and how it came to be.
 type opened struct {
 	*texel.Model

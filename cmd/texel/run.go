@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -18,6 +19,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/npy"
 	"github.com/texel-ml/texel/internal/picture"
+	rt "github.com/texel-ml/texel/runtime"
 	"github.com/texel-ml/texel/tensor"
 )
 
@@ -29,6 +31,9 @@ type runFlags struct {
 	labels  string
 	top     int
 	profile bool
+	chrome  string
+	only    bool
+	tuned   tunedFlags
 	picture picture.Options
 }
 
@@ -48,6 +53,9 @@ func (a *app) runCommand() *cobra.Command {
 	c.Flags().StringVar(&f.labels, "labels", "", "file with one name a line, for --top")
 	c.Flags().IntVar(&f.top, "top", 0, "print this many largest elements of each row of the first output")
 	c.Flags().BoolVar(&f.profile, "profile", false, "print the time of each launch")
+	c.Flags().StringVar(&f.chrome, "chrome", "", "write a time line for the tracing page of Chromium")
+	c.Flags().BoolVar(&f.only, "device-only", false, "fail rather than run a part elsewhere; a plan here is always of one device")
+	f.tuned.add(c)
 	c.Flags().StringVar(&f.picture.Crop, "crop", "none", "of a picture: center or none")
 	c.Flags().StringVar(&f.picture.Resize, "resize", "area", "of a picture: area, bilinear or nearest")
 	c.Flags().StringVar(&f.picture.Channels, "channels", "rgb", "of a picture: rgb or bgr")
@@ -63,6 +71,9 @@ func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
 	}
 	if f.top < 0 {
 		return usage("--top wants a number from 0, found %d", f.top)
+	}
+	if err := f.tuned.refuse(); err != nil {
+		return err
 	}
 	labels, err := readLabels(f.labels)
 	if err != nil {
@@ -116,8 +127,8 @@ func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
 	if f.output == "" {
 		fmt.Fprintf(a.out, "%.2f ms on %d threads\n", ms(took), f.device.count())
 	}
-	if f.profile {
-		return a.printProfile(ctx, m.Model, arrays)
+	if f.profile || f.chrome != "" {
+		return a.profile(ctx, m.Model, arrays, f)
 	}
 	return nil
 }
@@ -283,8 +294,8 @@ func (a *app) printSummary(ports []artifact.Port, results map[string]*tensor.Ten
 	}
 }
 
-// printProfile runs twice more and prints a table of the launches of the second run.
-func (a *app) printProfile(ctx context.Context, m *texel.Model, inputs map[string]*tensor.Tensor) error {
+// profile runs twice more, and prints a table of the launches of the second run or writes its time line.
+func (a *app) profile(ctx context.Context, m *texel.Model, inputs map[string]*tensor.Tensor, f *runFlags) error {
 	s, err := m.Session()
 	if err != nil {
 		return err
@@ -300,18 +311,50 @@ func (a *app) printProfile(ctx context.Context, m *texel.Model, inputs map[strin
 	if err != nil {
 		return err
 	}
+	if f.chrome != "" {
+		if err := writeTimeline(f.chrome, s.Times(), steps); err != nil {
+			return err
+		}
+	}
+	if f.profile {
+		a.printProfile(s.Times(), steps)
+	}
+	return nil
+}
+
+func (a *app) printProfile(times []rt.Timing, steps []artifact.Step) {
 	total := 0.0
-	for _, t := range s.Times() {
+	for _, t := range times {
 		total += us(t.Duration)
 	}
 	fmt.Fprintf(a.out, "%10s %6s %9s %8s  %s\n", "µs", "%", "GFLOP/s", "GB/s", "launch")
-	for _, t := range s.Times() {
+	for _, t := range times {
 		l := steps[t.Pos].Launch
 		fmt.Fprintf(a.out, "%10.1f %6.1f %9.1f %8.1f  %s\n", us(t.Duration), 100*us(t.Duration)/total,
 			float64(l.Flops)/us(t.Duration)/1e3, float64(l.Traffic)/us(t.Duration)/1e3, t.Name)
 	}
-	fmt.Fprintf(a.out, "%10.1f         %d launches\n", total, len(s.Times()))
-	return nil
+	fmt.Fprintf(a.out, "%10.1f         %d launches\n", total, len(times))
+}
+
+// writeTimeline writes the launches in the trace event format.
+func writeTimeline(path string, times []rt.Timing, steps []artifact.Step) error {
+	type event struct {
+		Name  string         `json:"name"`
+		Phase string         `json:"ph"`
+		Start float64        `json:"ts"` // µs
+		Took  float64        `json:"dur"`
+		PID   int            `json:"pid"`
+		TID   int            `json:"tid"`
+		Args  map[string]any `json:"args"`
+	}
+	events := []event{}
+	for _, t := range times {
+		l := steps[t.Pos].Launch
+		events = append(events, event{t.Name, "X", us(t.Start), us(t.Duration), 1, 1, map[string]any{"kernel": t.Kernel, "nodes": l.Nodes, "flops": l.Flops, "bytes": l.Traffic}})
+	}
+	return writeFile(path, func(w io.Writer) error {
+		return json.NewEncoder(w).Encode(map[string]any{"traceEvents": events, "displayTimeUnit": "ms"})
+	})
 }
 
 func us(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
