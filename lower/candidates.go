@@ -27,6 +27,8 @@ func Candidates(c *relay.Call, t *target.Target) []Candidate {
 	switch c.Op.Lower {
 	case "conv":
 		return convCandidates(c, t)
+	case "conv_transpose":
+		return transposedCandidates(c, t)
 	case "matmul":
 		if _, dense := c.Attrs.(*relay.DenseAttrs); dense {
 			return denseCandidates(c, t)
@@ -75,6 +77,38 @@ func convCandidates(c *relay.Call, t *target.Target) []Candidate {
 		list = append([]Candidate{{"direct", "NC" + spatial, packed, last, price}}, list...)
 	}
 	return list
+}
+
+// transposedCandidates offers channels-innermost layouts of the transposed convolutions that are taken apart by phases: each
+// is a product of its places and the channels.
+func transposedCandidates(c *relay.Call, t *target.Target) []Candidate {
+	a := c.Attrs.(*relay.ConvTransposeAttrs)
+	plain, kernel := tensor.MustLayout(a.DataLayout), tensor.MustLayout(a.KernelLayout)
+	if a.Groups != 1 || !plain.Plain() || !kernel.Plain() {
+		return nil
+	}
+	spatial := strings.Trim(plain.Letters(), "NC")
+	w := relay.Tensor(c.Args[1]).Shape
+	channels := kernel.Extent(w, 'O')
+	steps, phases := kernel.Extent(w, 'I'), 1
+	for n, l := range spatial {
+		if gcd(a.Strides[n], a.Dilation[n]) != 1 {
+			return nil
+		}
+		steps *= ceilDiv(kernel.Extent(w, byte(l)), a.Strides[n])
+		phases *= a.Strides[n]
+	}
+	rows := relay.Tensor(c).Shape.Elems() / max(1, channels*phases)
+	_, step := cost.PanelWidth(rows, channels, t)
+	last := "N" + spatial + "C"
+	return []Candidate{{"phases", last, spatial + "IO", last, cost.Micros(step*float64(steps*phases), t)}}
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // loadBound is how many taps of a depthwise window a core does in a cycle: each loads its operand.

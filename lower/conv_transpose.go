@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 )
@@ -16,7 +17,9 @@ var convTransposeRules = map[string]OpRule{"conv_transpose": lowerConvTranspose}
 //
 //	x = ⌊(y + p − k₀·d) / s⌋ − j·d
 //
-// so a loop over y that is cut at multiples of s is left without a division. Otherwise every k is tried.
+// Otherwise every k is tried. Where the channels lie innermost the sum is taken apart by y = q·s + p, so that each phase p
+// is a convolution of its own, with a window of every s-th element: a stage with the axes (N, q, p, …, O), in which x is
+// q plus what depends on p alone.
 func lowerConvTranspose(s *Site) ([]Operand, error) {
 	a := attrs[relay.ConvTransposeAttrs](s)
 	data, kernel := tensor.MustLayout(a.DataLayout), tensor.MustLayout(a.KernelLayout)
@@ -38,8 +41,22 @@ func lowerConvTranspose(s *Site) ([]Operand, error) {
 	}
 	extents = append(extents, inputs)
 	anchor := &Anchor{Kind: "conv_transpose", Weight: w.Tensor}
-	sum := s.Reduce(s.Out().Shape, d, extents, num(d, 0), tir.Plus, func(i, r []tir.Expr) tir.Expr {
-		at := logicalIndex(out, i)
+	apart := phased(out, kernel, axes, a.Groups, s.t)
+	shape := s.Out().Shape
+	if apart {
+		shape = tensor.Shape{shape[0]}
+		for n, t := range axes {
+			shape = append(shape, ceilDiv(s.Out().Shape[n+1], t.stride), t.stride)
+		}
+		shape = append(shape, outputs)
+	}
+	sum := s.Reduce(shape, d, extents, num(d, 0), tir.Plus, func(i, r []tir.Expr) tir.Expr {
+		var at map[byte]tir.Expr
+		if apart {
+			at = map[byte]tir.Expr{'N': i[0], 'C': i[len(i)-1]}
+		} else {
+			at = logicalIndex(out, i)
+		}
 		o, c := at['C'], r[len(spatial)]
 		from := map[byte]tir.Expr{'N': at['N'], 'C': c}
 		tap := map[byte]tir.Expr{'I': c, 'O': o}
@@ -51,7 +68,11 @@ func lowerConvTranspose(s *Site) ([]Operand, error) {
 		for n := range spatial {
 			l := spatial[n]
 			var ok tir.Expr
-			from[l], tap[l], ok = axes[n].at(at[l], r[n])
+			if apart {
+				from[l], tap[l], ok = axes[n].phase(i[1+2*n], i[2+2*n], r[n])
+			} else {
+				from[l], tap[l], ok = axes[n].at(at[l], r[n])
+			}
 			inside = tir.All(inside, ok)
 		}
 		term := tir.Times(as(d, x.At(physicalIndex(data, from)...)), as(d, w.At(physicalIndex(kernel, tap)...)))
@@ -62,7 +83,52 @@ func lowerConvTranspose(s *Site) ([]Operand, error) {
 	})
 	anchor.Stage = sum.Tensor
 	s.SetAnchor(anchor)
-	return finish(s, sum, nil)
+	if !apart {
+		return finish(s, sum, nil)
+	}
+	return s.Result(func(i []tir.Expr) tir.Expr {
+		at := []tir.Expr{i[0]}
+		for n, t := range axes {
+			at = append(at, floorDiv(i[n+1], t.stride), floorMod(i[n+1], t.stride))
+		}
+		return as(s.Out().DType, sum.At(append(at, i[len(i)-1])...))
+	})
+}
+
+// phased reports whether the sum is taken apart by phases: on a processor, with the channels of the result and of the
+// weight innermost.
+func phased(out, kernel tensor.Layout, axes []transposedAxis, groups int, t *target.Target) bool {
+	letters := out.Letters()
+	if t.Kind != target.CPU || groups != 1 || !out.Plain() || !kernel.Plain() || letters[0] != 'N' || letters[len(letters)-1] != 'C' ||
+		!strings.HasSuffix(kernel.Letters(), "O") {
+		return false
+	}
+	for _, a := range axes {
+		if a.inverse == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// phase is at for place q·stride + p.
+func (t transposedAxis) phase(q, p, j tir.Expr) (from, k, ok tir.Expr) {
+	first := floorMod(scaled(offset(p, t.padding), t.inverse), t.stride)
+	k = tir.Plus(first, scaled(j, t.stride))
+	from = tir.Plus(q, floorDiv(tir.Minus(offset(p, t.padding), scaled(first, t.dilation)), t.stride))
+	from = tir.Minus(from, scaled(j, t.dilation))
+	return from, k, t.exists(from, k)
+}
+
+// exists returns the condition that a place in data and a window element exist; nil: they always do.
+func (t transposedAxis) exists(from, k tir.Expr) (ok tir.Expr) {
+	if t.window%t.stride != 0 {
+		ok = less(k, tir.I(t.window))
+	}
+	if !t.tight {
+		ok = tir.All(ok, within(from, t.extent))
+	}
+	return ok
 }
 
 // transposedAxis is one spatial axis of a transposed convolution.
@@ -97,11 +163,5 @@ func (t transposedAxis) at(y, j tir.Expr) (from, k, ok tir.Expr) {
 	first := floorMod(scaled(offset(y, t.padding), t.inverse), t.stride)
 	k = tir.Plus(first, scaled(j, t.stride))
 	from = tir.Minus(floorDiv(tir.Minus(offset(y, t.padding), scaled(first, t.dilation)), t.stride), scaled(j, t.dilation))
-	if t.window%t.stride != 0 {
-		ok = less(k, tir.I(t.window))
-	}
-	if !t.tight {
-		ok = tir.All(ok, within(from, t.extent))
-	}
-	return from, k, ok
+	return from, k, t.exists(from, k)
 }

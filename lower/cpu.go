@@ -13,6 +13,7 @@ func cpuRules() []ScheduleRule {
 		{"cpu-conv", anchored("conv"), scheduleConv},
 		{"cpu-depthwise", anchored("depthwise"), scheduleDepthwise},
 		{"cpu-dense", anchored("dense"), scheduleDense},
+		{"cpu-conv-transpose", phasedTranspose, scheduleTransposed},
 		{"cpu-matmul", plainProduct, scheduleMatmul},
 		{"cpu-plain", func(*Definition, *target.Target) bool { return true }, schedulePlain},
 	}

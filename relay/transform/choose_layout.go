@@ -249,6 +249,15 @@ func (l *layouter) choose(c *relay.Call, list []Candidate) (placed, error) {
 		}
 		args[1], attrs = packed, &n
 		at = orderOf(old, k.Out)
+	case *relay.ConvTransposeAttrs:
+		n := *a
+		n.DataLayout, n.KernelLayout, n.OutLayout = k.Data, k.Kernel, k.Out
+		packed, err := l.op("layout_transform", &relay.LayoutTransformAttrs{SrcLayout: a.KernelLayout, DstLayout: k.Kernel}, c.Pos(), args[1])
+		if err != nil {
+			return placed{}, err
+		}
+		args[1], attrs = packed, &n
+		at = orderOf(old, k.Out)
 	case *relay.DenseAttrs:
 		n := *a
 		n.WeightLayout = k.Kernel
@@ -284,7 +293,10 @@ func nodeName(c *relay.Call) string {
 }
 
 func dataLayout(c *relay.Call) string {
-	if a, ok := c.Attrs.(*relay.ConvAttrs); ok {
+	switch a := c.Attrs.(type) {
+	case *relay.ConvAttrs:
+		return a.DataLayout
+	case *relay.ConvTransposeAttrs:
 		return a.DataLayout
 	}
 	return ""

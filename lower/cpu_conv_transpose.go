@@ -1,0 +1,88 @@
+package lower
+
+import (
+	"github.com/texel-ml/texel/cost"
+	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/target"
+)
+
+// phasedTranspose accepts a transposed convolution whose sum is taken apart by phases, followed by stages of the result's
+// shape.
+func phasedTranspose(d *Definition, t *target.Target) bool {
+	a := d.Anchor
+	if t.Kind != target.CPU || a == nil || a.Kind != "conv_transpose" || len(d.Outputs) != 1 || len(d.Kept) > 0 {
+		return false
+	}
+	shape := d.Outputs[0].Shape()
+	after := false
+	for _, st := range d.Stages {
+		if after && !sameShape(st.Shape(), shape) || st != a.Stage && st.ReduceAxes() > 0 || st.IsOpaque() {
+			return false
+		}
+		after = after || st == a.Stage
+	}
+	return a.Stage != d.Outputs[0] && len(a.Stage.Shape()) == 2*len(shape)-2 && noneEmpty(a.Stage.Extents())
+}
+
+// scheduleTransposed shapes a transposed convolution taken apart by phases:
+//
+//	grid (batch · rows of q · panels of channels)
+//	  phases of rows · tiles of q along the last axis · phases of the last axis
+//	    accumulators of tile (places × vectors of channels) = 0
+//	    window elements of the phase · input channels
+//	      accumulators += element of data · vector of the weight
+//	    epilogue and store
+func scheduleTransposed(s *schedule.Schedule, d *Definition, t *target.Target) {
+	if !s.Attempt(func() { transposedTiles(s, d, t) }) {
+		schedulePlain(s, d, t)
+	}
+}
+
+func transposedTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
+	anchor, out := anchorBlocks(s, d)
+	shape := d.Anchor.Stage.Shape()
+	rank := len(shape)
+	places, phases, channels := shape[rank-3], shape[rank-2], shape[rank-1]
+	axes := s.Loops(out)
+	if s.Err() != nil {
+		return
+	}
+	block, _ := cost.PanelWidth(places, channels, t)
+	block = min(block, channels)
+	tl, _ := cost.RegisterTile(places, channels, block, t)
+	last := len(axes) - 1
+	c := s.Split(axes[last], 0, block)
+	w := s.Split(axes[last-1], 0, tl.Rows, phases)
+	outer, body := []schedule.Loop{axes[0]}, []schedule.Loop{}
+	for n := 1; n < last-1; n++ {
+		parts := s.Split(axes[n], 0, shape[2*n])
+		outer, body = append(outer, parts[0]), append(body, parts[1])
+	}
+	outer = append(outer, c[0])
+	body = append(body, w[0], w[2])
+	s.Reorder(append(append(append([]schedule.Loop{}, outer...), body...), w[1], c[1])...)
+	parallelAll(s, outer)
+	if placed(s.Definition(anchor)) {
+		for _, l := range append(append([]schedule.Loop{}, outer...), body...) {
+			s.Annotate(l, "partition", "border")
+		}
+	}
+	s.ComputeAt(anchor, w[2])
+	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
+	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-3], spatial[rank-1])...)
+	init := s.DecomposeReduction(anchor, reduce[0])
+	s.Unroll(spatial[rank-3])
+	vectorizeAxis(s, spatial[rank-1], tl.Lanes)
+	loops := s.Loops(init)
+	if s.Err() != nil {
+		return
+	}
+	if tl.Rows > 1 && len(loops) > 1 {
+		s.Unroll(loops[len(loops)-2])
+	}
+	if channels > 1 {
+		vectorizeAxis(s, loops[len(loops)-1], tl.Lanes)
+	}
+	s.Unroll(w[1])
+	vectorizeAxis(s, c[1], tl.Lanes)
+}
