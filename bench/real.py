@@ -256,7 +256,7 @@ class Graph:
         graph = self.h.make_graph(self.nodes, name, info[0], info[1], self.inits)
         m = onnx.ModelProto()
         m.ir_version = ir
-        m.producer_name = "real.py"
+        m.producer_name = "fetch.py"  # the digests below are of this name
         m.opset_import.add().version = opset
         m.graph.CopyFrom(graph)
         onnx.checker.check_model(m, full_check=True)
