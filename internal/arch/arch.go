@@ -80,7 +80,7 @@ var Rooms = []Room{
 	{Folder: "diag", Holds: "positions, errors, notes"},
 	{Folder: "internal/picture", Holds: "pictures as input tensors", Modules: []string{"golang.org/x/image"}},
 	{Folder: "internal/...", Holds: "what several rooms use and no user sees", Tests: []string{"relay/...", "tir/..."},
-		Modules: []string{"github.com/stretchr/testify"}},
+		Modules: []string{"github.com/stretchr/testify", "github.com/google/go-cmp", "golang.org/x/tools"}},
 }
 
 // RoomOf returns the row of a folder, or nil when the table has none.

@@ -131,13 +131,14 @@ const (
 type imageFormat struct{ order, channel uint32 }
 
 type imageDesc struct {
-	kind                 uint32
-	_                    uint32
-	width, height, depth uintptr
-	layers               uintptr
-	rowPitch, slicePitch uintptr
-	mips, samples        uint32
-	memory               uintptr
+	kind          uint32
+	_             uint32
+	width, height uintptr
+	_             uintptr // depth
+	layers        uintptr
+	_             [2]uintptr // pitches of a row and of a slice
+	_             [2]uint32  // mip levels, samples
+	_             uintptr    // a buffer below
 }
 
 // imageFormats are the formats of the plan.
