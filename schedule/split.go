@@ -132,6 +132,10 @@ func (s *Schedule) Fuse(loops ...Loop) Loop {
 			return Loop{}
 		}
 		total *= n
+		if f.Kind == tir.Bound {
+			s.refuse("fuse", f.Var.Name, "is bound to %s; fuse loops first, then bind", f.Thread)
+			return Loop{}
+		}
 		if f.Kind != chain[0].Kind {
 			s.refuse("fuse", f.Var.Name, "is %v, the first loop is %v; wanted one kind", f.Kind, chain[0].Kind)
 			return Loop{}

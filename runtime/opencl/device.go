@@ -155,6 +155,7 @@ type program struct {
 	context uintptr
 	plan    *artifact.Plan
 	steps   []artifact.Step
+	index   map[string]int     // tensor → its place in the plan
 	built   map[string]uintptr // kernel → cl_program
 	weights map[string]uintptr // tensor → buffer
 	memory  []uintptr          // every buffer of the program
@@ -163,6 +164,10 @@ type program struct {
 func (p *program) load(in runtime.Loading) (err error) {
 	if p.steps, err = p.plan.Steps(); err != nil {
 		return err
+	}
+	p.index = make(map[string]int, len(p.plan.Tensors))
+	for i := range p.plan.Tensors {
+		p.index[p.plan.Tensors[i].Name] = i
 	}
 	for _, pool := range p.plan.Pools {
 		if err := p.checkPool(&pool); err != nil {

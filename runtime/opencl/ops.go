@@ -22,7 +22,7 @@ type op struct {
 
 // compile makes the ops of the whole plan.
 func (r *runner) compile() []op {
-	index := r.index()
+	index := r.program.index
 	tensor := func(name string) int {
 		if name == "" {
 			return -1

@@ -103,11 +103,7 @@ func (r *runner) buffer(name string, bytes int64) (uintptr, error) {
 
 // locate gives each tensor its memory object.
 func (r *runner) locate() error {
-	plan := r.program.plan
-	index := make(map[string]int, len(plan.Tensors))
-	for i := range plan.Tensors {
-		index[plan.Tensors[i].Name] = i
-	}
+	plan, index := r.program.plan, r.program.index
 	ports := map[int]uintptr{}
 	for dir, list := range [2][]artifact.Port{plan.Inputs, plan.Outputs} {
 		r.ports[dir] = make([]port, len(list))
@@ -225,7 +221,7 @@ func (r *runner) image(pool *artifact.Pool, t *artifact.Tensor) (uintptr, error)
 func (r *runner) prepare(s artifact.Step) error {
 	l := s.Launch
 	if l.Kind == artifact.CopyLaunch {
-		index := r.index()
+		index := r.program.index
 		if r.places[index[l.Reads[0]]].image || r.places[index[l.Writes[0]]].image {
 			return diag.Unsupported("opencl", l.Name, "a copy from or to an image")
 		}
@@ -242,7 +238,7 @@ func (r *runner) prepare(s artifact.Step) error {
 		return failed(l.Kernel, "clCreateKernelsInProgram", code)
 	}
 	r.kernels = append(r.kernels, k)
-	index := r.index()
+	index := r.program.index
 	arg := uint32(0)
 	for _, b := range l.Buffers {
 		m := r.places[index[b]].memory
@@ -269,15 +265,6 @@ func (r *runner) prepare(s artifact.Step) error {
 		to.args[5] = uintptr(unsafe.Pointer(&to.group))
 	}
 	return nil
-}
-
-// index returns the places of tensors by name.
-func (r *runner) index() map[string]int {
-	m := make(map[string]int, len(r.program.plan.Tensors))
-	for i := range r.program.plan.Tensors {
-		m[r.program.plan.Tensors[i].Name] = i
-	}
-	return m
 }
 
 // BindInput and BindOutput set the caller's memory.
