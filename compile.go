@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/codegen/llvm"
@@ -104,7 +105,20 @@ func Import(ctx context.Context, path string, opts Options, notes *diag.Notes) (
 	for _, n := range list {
 		notes.Append(n)
 	}
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Clone(m.Outputs)
+	for _, p := range m.Main().Params {
+		names = append(names, p.Name)
+	}
+	for _, name := range names {
+		if !utf8.ValidString(name) { // the plan is JSON
+			m.Close()
+			return nil, diag.Invalid("import", path, "the name %q of an input or output is not text", name)
+		}
+	}
+	return m, nil
 }
 
 func parseTargets(names []string) ([]*target.Target, error) {

@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +65,7 @@ func (a *app) fail(args []string, err error) int {
 	if errors.As(err, &quiet) {
 		return diag.Exit(err)
 	}
-	fmt.Fprintf(a.err, "texel: %+v\n", err)
+	fmt.Fprintf(a.err, "texel: %s\n", printable(fmt.Sprintf("%+v", err)))
 	var wrong usageError
 	if errors.As(err, &wrong) {
 		return 2
@@ -78,6 +80,19 @@ func (a *app) fail(args []string, err error) int {
 		}
 	}
 	return code
+}
+
+// printable escapes what a damaged file's names may hold and a terminal should not see.
+func printable(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) && r != utf8.RuneError {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "\\x%02x", r)
+		}
+	}
+	return b.String()
 }
 
 // reproducer writes what is needed to repeat a failure: the command line, the version and the error.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/texel-ml/texel/codegen/llvm"
+	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/npy"
 	"github.com/texel-ml/texel/tensor"
 )
@@ -156,6 +158,17 @@ func TestBadModels(t *testing.T) {
 	x.refused(3, "wanted a .onnx", "import", "model.pdf")
 	x.refused(3, "names no input", "import", model("mlp"), "--input-shape", "nope=1,2")
 	x.refused(3, "axis 0 was given as 7", "import", model("mlp"), "--input-shape", "x=7,20")
+}
+
+func TestErrorsArePrintable(t *testing.T) {
+	require.Equal(t, "a\n\\x1b[31m \\xfffd é", printable("a\n\x1b[31m \xf3 é"))
+}
+
+func TestAMissingToolIsExitCode6(t *testing.T) {
+	var errs bytes.Buffer
+	a := &app{err: &errs}
+	require.Equal(t, 6, a.fail(nil, diag.Missing("llvm", "llc-19", "LLVM 19 is needed; install it with: %s", llvm.Install)))
+	require.Contains(t, errs.String(), "apt-get install llvm-19 lld-19")
 }
 
 func TestTargetsAndVersion(t *testing.T) {
