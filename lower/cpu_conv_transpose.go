@@ -33,9 +33,85 @@ func phasedTranspose(d *Definition, t *target.Target) bool {
 //	      accumulators += element of data · vector of the weight
 //	    epilogue and store
 func scheduleTransposed(s *schedule.Schedule, d *Definition, t *target.Target) {
-	if !s.Attempt(func() { transposedTiles(s, d, t) }) {
+	tiles := transposedTiles
+	if narrow(d, t) {
+		tiles = narrowTiles
+	}
+	if !s.Attempt(func() { tiles(s, d, t) }) {
 		schedulePlain(s, d, t)
 	}
+}
+
+// narrow reports whether a result has so few channels that vectors run along its last spatial axis, all phases at once.
+func narrow(d *Definition, t *target.Target) bool {
+	shape := d.Anchor.Stage.Shape()
+	rank := len(shape)
+	accumulators := shape[rank-1]
+	for n := 2; n < rank; n += 2 {
+		accumulators *= shape[n]
+	}
+	return 4*shape[rank-1] <= t.Lanes(32) && shape[rank-3] >= 4 && accumulators <= t.VectorRegisters/2
+}
+
+// narrowTiles shapes a transposed convolution of few channels: the accumulators are vectors of places of the last axis, one
+// for each phase and channel, and share what they read of data.
+func narrowTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
+	anchor, out := anchorBlocks(s, d)
+	shape := d.Anchor.Stage.Shape()
+	rank := len(shape)
+	axes := s.Loops(out)
+	if s.Err() != nil {
+		return
+	}
+	last := len(axes) - 1
+	w := s.Split(axes[last-1], 0, min(t.Lanes(32), shape[rank-3]), shape[rank-2])
+	outer, phases := []schedule.Loop{axes[0]}, []schedule.Loop{}
+	for n := 1; n < last-1; n++ {
+		parts := s.Split(axes[n], 0, shape[2*n])
+		outer, phases = append(outer, parts[0]), append(phases, parts[1])
+	}
+	phases = append(phases, w[2], axes[last])
+	s.Reorder(append(append(append(append([]schedule.Loop{}, outer...), w[0]), phases...), w[1])...)
+	parallelAll(s, outer)
+	if placed(s.Definition(anchor)) {
+		for _, l := range append(append([]schedule.Loop{}, outer...), w[0]) {
+			s.Annotate(l, "partition", "border")
+		}
+	}
+	s.ComputeAt(anchor, w[0])
+	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
+	var order []int
+	inner := append([]schedule.Loop{}, reduce...)
+	for n := range rank {
+		if n != rank-3 {
+			order, inner = append(order, n), append(inner, spatial[n])
+		}
+	}
+	s.Reorder(append(inner, spatial[rank-3])...)
+	init := s.DecomposeReduction(anchor, reduce[0])
+	s.TransformLayout(anchor, append(order, rank-3)...)
+	for n, l := range spatial {
+		if n != rank-3 {
+			s.Unroll(l)
+		}
+	}
+	s.Vectorize(spatial[rank-3])
+	loops := s.Loops(init)
+	if s.Err() != nil {
+		return
+	}
+	own := loops[len(outer)+1:] // inside the tiles
+	for n, l := range own {
+		if n == len(own)-1 {
+			s.Vectorize(l)
+		} else {
+			s.Unroll(l)
+		}
+	}
+	for _, l := range phases {
+		s.Unroll(l)
+	}
+	s.Vectorize(w[1])
 }
 
 func transposedTiles(s *schedule.Schedule, d *Definition, t *target.Target) {

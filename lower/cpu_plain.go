@@ -162,10 +162,11 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 	shape := out.Shape()
 	common := p.common(def, members)
 	rank := len(shape)
-	tileLast := rank > 0 && common[rank-1]
+	last := lastLong(shape)
+	tileLast := last >= 0 && common[last]
 	v := 1
-	if rank > 0 {
-		v = p.vectorLength(shape[rank-1], p.lanes(def, members), p.most(members, tileLast))
+	if last >= 0 {
+		v = p.vectorLength(shape[last], p.lanes(def, members), p.most(members, tileLast))
 	}
 	var axes []int // shared with all members
 	for n := range shape {
@@ -174,8 +175,8 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 		}
 	}
 	side, scattered := -1, false
-	if len(members) == 0 && rank > 0 {
-		if side, scattered = scatter(def); scattered {
+	if len(members) == 0 && last >= 0 {
+		if side, scattered = scatter(def, last); scattered {
 			v = 1
 		}
 	}
@@ -194,7 +195,7 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 	for n := range rank {
 		l := loops[len(loops)-rank+n]
 		switch {
-		case n == rank-1 && v > 1:
+		case n == last && v > 1:
 			parts := s.Split(l, 0, v)
 			vector = parts[1]
 			l = parts[0]
@@ -208,7 +209,7 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 		}
 	}
 	if scattered {
-		p.walk(outer, side, def)
+		p.walk(outer, side, last, def)
 		return
 	}
 	order := append(append([]schedule.Loop{}, outer...), inner...)
@@ -245,22 +246,22 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 	}
 }
 
-// scatter reports whether vectors along the last axis would be put together element by element, in a block that does
+// scatter reports whether vectors along an axis, the last one longer than 1, would be put together element by element, in a block that does
 // little else; side is another axis along which a load is contiguous, or -1.
-func scatter(def *tir.Block) (side int, scattered bool) {
+func scatter(def *tir.Block, axis int) (side int, scattered bool) {
 	list := accessesOf(def)
 	var spatial []*tir.Var
 	for _, iv := range def.Iters {
 		spatial = append(spatial, iv.Var)
 	}
-	last := spatial[len(spatial)-1]
+	last := spatial[axis]
 	for _, x := range list {
 		if !x.store && (x.irregular[last] || x.step[last] > 1 || x.step[last] < 0) {
 			scattered = true
 		}
 	}
 	side = -1
-	for n, v := range spatial[:len(spatial)-1] {
+	for n, v := range spatial[:axis] {
 		for _, x := range list {
 			if !x.store && x.step[v] == 1 && !x.irregular[v] && def.Iters[n].Extent > 1 {
 				side = n
@@ -272,11 +273,10 @@ func scatter(def *tir.Block) (side int, scattered bool) {
 
 // walk shapes a block that moves elements one by one: in squares of both axes when it turns them, so that the cache lines
 // of both sides are used before they leave the cache.
-func (p *plain) walk(loops []schedule.Loop, side int, def *tir.Block) {
+func (p *plain) walk(loops []schedule.Loop, side, last int, def *tir.Block) {
 	s := p.s
 	const square = 16
-	last := len(loops) - 1
-	outer := append([]schedule.Loop{}, loops[:last]...)
+	outer := append([]schedule.Loop{}, loops[:last]...) // the axes behind have one element
 	if side >= 0 && s.Extent(loops[side]) > square && s.Extent(loops[last]) > square {
 		rows, columns := s.Split(loops[side], 0, square), s.Split(loops[last], 0, square)
 		outer[side] = rows[0]
@@ -308,6 +308,16 @@ func largestDivisor(n, most int) int {
 		}
 	}
 	return 1
+}
+
+// lastLong returns the last axis that is longer than 1, or -1.
+func lastLong(shape []int) int {
+	for n := len(shape) - 1; n >= 0; n-- {
+		if shape[n] > 1 {
+			return n
+		}
+	}
+	return -1
 }
 
 // common reports which axes of the result are an axis of every member too, read at the result's own place.
@@ -383,13 +393,13 @@ func (p *plain) common(def *tir.Block, members []*member) []bool {
 
 // predict fills in what one part of the result, a vector of v elements along the last axis, needs of each member.
 func (p *plain) predict(members []*member, shape []int, common []bool, v int) {
-	rank := len(shape)
+	last := lastLong(shape)
 	for _, m := range members {
 		m.extents = append([]int{}, m.st.Shape()...)
 		for j, at := range m.axis {
 			switch {
 			case at < 0 || !common[at]:
-			case at == rank-1:
+			case at == last:
 				m.extents[j] = min(v, m.extents[j])
 			default:
 				m.extents[j] = 1
@@ -404,7 +414,7 @@ func (p *plain) lanes(def *tir.Block, members []*member) int {
 	note := func(b *tir.Block) {
 		var last *tir.Var
 		for _, iv := range b.Iters {
-			if iv.Kind == tir.Spatial {
+			if iv.Kind == tir.Spatial && (iv.Extent > 1 || last == nil) {
 				last = iv.Var
 			}
 		}

@@ -19,19 +19,23 @@ func (p *plain) prepare(m *member) {
 	def := p.s.Definition(m.block)
 	list := accessesOf(def)
 	var last, inner tir.IterVar
+	lastAxis := lastLong(m.extents)
+	at := 0
 	for _, iv := range def.Iters {
-		if iv.Kind == tir.Spatial {
-			last = iv
-		} else {
+		if iv.Kind != tir.Spatial {
 			inner = iv
+			continue
 		}
+		if at == lastAxis {
+			last = iv
+		}
+		at++
 	}
-	rank := len(m.extents)
 	lanes := p.t.Lanes(max(32, m.buf.DType.Bits()))
 	across := false // vectors along the last axis of the result
 	var along float64
-	if rank > 0 {
-		n := min(m.extents[rank-1], lanes)
+	if lastAxis >= 0 {
+		n := min(m.extents[lastAxis], lanes)
 		cost, contiguous := vectorCost(list, last.Var, n, m.buf)
 		along = cost / float64(n)
 		across = contiguous && n >= min(4, lanes) || n > 1 && inner.Extent < 8
@@ -47,7 +51,7 @@ func (p *plain) prepare(m *member) {
 	for _, e := range m.extents {
 		elems *= e
 	}
-	if rank == 0 || elems == m.extents[rank-1] && elems <= p.tile(def)*lanes {
+	if lastAxis < 0 || elems == m.extents[lastAxis] && elems <= p.tile(def)*lanes {
 		return // one tile
 	}
 	p.s.Attempt(func() {
@@ -145,6 +149,16 @@ func (p *plain) own(b schedule.Block) (spatial, reduce []schedule.Loop) {
 	return spatial, reduce
 }
 
+// lastLong returns the place of the last loop of more than one iteration, or of the last loop.
+func (p *plain) lastLong(loops []schedule.Loop) int {
+	for n := len(loops) - 1; n >= 0; n-- {
+		if p.s.Extent(loops[n]) > 1 {
+			return n
+		}
+	}
+	return len(loops) - 1
+}
+
 // place shapes the loops of a member, which stands inside the loops of chain; alone says that its nest is a kernel.
 func (p *plain) place(m *member, chain []schedule.Loop, alone bool) {
 	s := p.s
@@ -163,7 +177,8 @@ func (p *plain) place(m *member, chain []schedule.Loop, alone bool) {
 	if len(spatial) == 0 {
 		return
 	}
-	last := spatial[len(spatial)-1]
+	at := p.lastLong(spatial)
+	last := spatial[at]
 	lanes := p.t.Lanes(max(m.buf.DType.Bits(), 32))
 	n := s.Extent(last)
 	most := 2
@@ -175,19 +190,19 @@ func (p *plain) place(m *member, chain []schedule.Loop, alone bool) {
 	if v > 1 && v < n {
 		parts = s.Split(last, 0, v)
 	}
-	outer := append(append([]schedule.Loop{}, spatial[:len(spatial)-1]...), parts[:len(parts)-1]...)
+	outer := append(append([]schedule.Loop{}, spatial[:at]...), parts[:len(parts)-1]...)
 	if alone {
 		outer = p.parallel(outer, p.work(s.Definition(m.block), nil)*float64(max(1, m.st.ReduceAxes()*16)))
 	}
 	if m.reduces {
-		at := last
+		inside := last
 		if len(outer) > 0 {
-			at = outer[len(outer)-1]
+			inside = outer[len(outer)-1]
 		} else if len(parts) == 1 {
 			u := s.Split(last, 1, 0)
-			at, parts = u[0], []schedule.Loop{u[1]}
+			inside, parts = u[0], []schedule.Loop{u[1]}
 		}
-		s.ComputeAt(m.acc, at)
+		s.ComputeAt(m.acc, inside)
 		spatial, reduce := p.own(m.acc)
 		p.accumulate(m.acc, spatial, reduce)
 	}
@@ -212,19 +227,20 @@ func (p *plain) accumulate(b schedule.Block, spatial, reduce []schedule.Loop) {
 		return
 	}
 	few, width := 1, 0
+	var last schedule.Loop
 	if len(spatial) > 0 {
-		width = s.Extent(spatial[len(spatial)-1])
+		last = spatial[p.lastLong(spatial)]
+		width = s.Extent(last)
 	}
 	for _, r := range reduce {
 		few *= s.Extent(r)
 	}
 	if len(spatial) > 0 {
-		last := spatial[len(spatial)-1]
 		s.Reorder(append(append([]schedule.Loop{}, reduce...), last)...)
 	}
 	init := s.DecomposeReduction(b, reduce[0])
 	if len(spatial) > 0 {
-		vectors(s, spatial[len(spatial)-1], p.t.Lanes(32))
+		vectors(s, last, p.t.Lanes(32))
 	}
 	if few <= 16 {
 		for _, r := range reduce {

@@ -229,6 +229,12 @@ func TestConvTranspose(t *testing.T) {
 			add("nn.conv2d_transpose", "NHWC", "HWIO", f32(1, 5, 4, 4), f32(k, k, 4, 20), a)
 		}
 	}
+	for _, o := range []int{1, 2, 4} {
+		for _, k := range []int{2, 3, 4} {
+			add("nn.conv2d_transpose", "NHWC", "HWIO", f32(2, 5, 19, 3), f32(k, k, 3, o),
+				relay.ConvTransposeAttrs{Strides: []int{2, 2}, Padding: []int{k / 3, 0, 0, 0}, OutputPadding: []int{0, 1}, Dilation: []int{1, 1}, Groups: 1})
+		}
+	}
 	add("nn.conv1d_transpose", "NCW", "IOW", f32(2, 3, 9), f32(3, 2, 4),
 		relay.ConvTransposeAttrs{Strides: []int{2}, Padding: []int{1, 1}, OutputPadding: []int{0}, Dilation: []int{1}, Groups: 1})
 	add("nn.conv3d_transpose", "NCDHW", "IODHW", f32(1, 2, 3, 3, 3), f32(2, 3, 2, 2, 2),

@@ -13,7 +13,7 @@ import (
 //
 //   - statements are For, Store, Seq, If, While, Let, Allocate and Evaluate; loops are serial or, on a GPU, bound;
 //   - loop bounds and conditions of statements are scalars; every variable and buffer is in scope;
-//   - an access has an index for each axis; a store's vector index is the last and a Ramp, with the value's lanes;
+//   - an access has an index for each axis; a store's vector index is a Ramp along the last axis longer than 1, with the value's lanes;
 //   - operands have one type, and lanes agree.
 func CheckLowered(k *tir.Kernel, opts Options) error {
 	c := &checker{gpu: opts.Device == GPU}
@@ -142,8 +142,8 @@ func (c *checker) store(n *tir.Store) error {
 		return err
 	}
 	for i, e := range n.Indices {
-		if _, ramp := e.(*tir.Ramp); t.Lanes > 1 && e.Type().Lanes > 1 && (!ramp || i < len(n.Indices)-1) {
-			return fmt.Errorf("index %d of a store to %s is a vector, but not a ramp in the last place", i, n.Buffer.Name)
+		if _, ramp := e.(*tir.Ramp); t.Lanes > 1 && e.Type().Lanes > 1 && (!ramp || !unitBehind(n.Buffer, i)) {
+			return fmt.Errorf("index %d of a store to %s is a vector, but not a ramp along the last axis longer than 1", i, n.Buffer.Name)
 		}
 	}
 	return nil

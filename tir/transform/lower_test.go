@@ -89,7 +89,7 @@ func TestCheckLowered(t *testing.T) {
 		{loop(tir.Parallel, ""), true, "loop i is still parallel"},
 		{&tir.BlockRealize{Block: &tir.Block{}}, false, "a BlockRealize is left"},
 		{store(one, i), false, "variable i is not in scope"},
-		{store(&tir.Broadcast{A: one, Lanes: 4}, vector), false, "index 0 of a store to C is a vector, but not a ramp in the last place"},
+		{store(&tir.Broadcast{A: one, Lanes: 4}, vector), false, "index 0 of a store to C is a vector, but not a ramp along the last axis longer than 1"},
 		{&tir.If{Cond: &tir.Broadcast{A: tir.True, Lanes: 4}, Then: store(one, tir.I(0))}, false, "a condition is bool of 4 lanes, wanted bool"},
 		{&tir.Allocate{Buffer: global, Body: store(one, tir.I(0))}, false, "allocation of G in scope global"},
 		{nil, false, "a statement is missing"},

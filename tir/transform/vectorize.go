@@ -16,7 +16,7 @@ import (
 //
 // Since the iterations are independent, each statement is done for all lanes before the next. One that cannot be a
 // vector statement is done lane by lane: an If, a While or loop bounds that differ between lanes, a store whose vector
-// index is not the last or has no constant stride, and a lazy operand (of a Select, an And, an Or) that might load out
+// index is not that of the last axis longer than 1 or has no constant stride, and a lazy operand (of a Select, an And, an Or) that might load out
 // of bounds. A store of different lanes to one element is an error: lanes may not be reduced.
 func Vectorize(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 	v := &vectorizer{a: newSimplifier(k).a, max: int64(opts.withDefaults().MaxLanes)}
@@ -256,7 +256,7 @@ func (l *laneBody) store(n *tir.Store) tir.Stmt {
 			continue
 		}
 		vector = true
-		if _, ok := e.(*tir.Ramp); !ok || i < len(idx)-1 {
+		if _, ok := e.(*tir.Ramp); !ok || !unitBehind(buf, i) {
 			return l.scalarise(n)
 		}
 	}
@@ -271,6 +271,19 @@ func (l *laneBody) store(n *tir.Store) tir.Stmt {
 		return &tir.Store{Buffer: buf, Indices: idx, Value: value}
 	}
 	return &tir.Store{Buffer: buf, Indices: idx, Value: l.widen(value)}
+}
+
+// unitBehind reports whether every axis of b behind axis i has one element, so that a vector along i is one in memory.
+func unitBehind(b *tir.Buffer, i int) bool {
+	if b.Scope == tir.Texture {
+		return i == len(b.Shape)-1
+	}
+	for _, n := range b.Shape[i+1:] {
+		if n != 1 {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *laneBody) widen(e tir.Expr) tir.Expr {
