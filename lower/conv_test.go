@@ -13,6 +13,7 @@ import (
 	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir/tirtext"
+	"github.com/texel-ml/texel/tir/transform"
 )
 
 // convCase is one convolution in the layouts of a processor.
@@ -70,5 +71,29 @@ func TestConvSchedules(t *testing.T) {
 			require.NoError(t, s.Replay(again))
 			require.Equal(t, tirtext.Print(r.Func), tirtext.Print(s.Func()))
 		})
+	}
+}
+
+// TestGridOfOneRow has a product with one row and a convolution of one pixel: their panels are the grid.
+func TestGridOfOneRow(t *testing.T) {
+	host, err := target.Parse("x86-64-v4")
+	require.NoError(t, err)
+	ops := relay.Core()
+	x := relay.NewVar("x", &relay.TensorType{Shape: tensor.Shape{1, 96}, DType: tensor.Float32}, diag.Pos{})
+	w := relay.NewVar("w", &relay.TensorType{Shape: tensor.Shape{16, 96, 64}, DType: tensor.Float32}, diag.Pos{})
+	dense, err := relay.NewCall(ops.Lookup("nn.dense"), []relay.Expr{x, w}, &relay.DenseAttrs{WeightLayout: "NK64n", Units: 1000}, diag.Pos{})
+	require.NoError(t, err)
+	for name, fn := range map[string]*relay.Function{
+		"dense": relay.NewFunction([]*relay.Var{x, w}, dense, true, nil, diag.Pos{}),
+		"conv":  convCase{1, 1, 1, 1024, 1024, 1, 1, 0, 1, true}.function(t, 32),
+	} {
+		r, err := Func(fn, name, Core(), host, nil)
+		require.NoError(t, err)
+		require.NotEqual(t, "cpu-plain", r.Rule)
+		kernels, between, err := transform.Lower(r.Func, transform.Options{})
+		require.NoError(t, err)
+		require.Empty(t, between)
+		require.Len(t, kernels, 1)
+		require.Greater(t, kernels[0].GridExtent, 1, name)
 	}
 }

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/cost"
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/target"
@@ -9,6 +11,9 @@ import (
 
 // taskFlops is how much work one grid step should hold at least: some ten microseconds, far above what claiming it costs.
 const taskFlops = 2 << 20
+
+// byteFlops is how many operations a core does in the time in which it reads a byte of a weight from memory.
+const byteFlops = 5
 
 // scheduleConv shapes a convolution whose result has its channels innermost and whose weight is packed in panels:
 //
@@ -34,7 +39,7 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	tiles := ceilDiv(pixels, tl.Rows)
 	panels := ceilDiv(channels, d.Anchor.Block)
 
-	tasks := max(1, min(64, int(flops/taskFlops)))
+	tasks := max(1, min(64, int(max(flops, byteFlops*float64(weightBytes(d)))/taskFlops)))
 	rowBlocks, tileBlocks := min(rows, tasks), 1
 	if rows == 1 {
 		tileBlocks = min(tiles, tasks)
@@ -72,15 +77,7 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 		placePad(s, d, grid, t)
 	}
 
-	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
-	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-2], spatial[rank-1])...)
-	s.DecomposeReduction(anchor, reduce[0])
-	unrollShort(s, reduce, tl)
-	s.Unroll(spatial[rank-2])
-	vectorizeAxis(s, spatial[rank-1], tl.Lanes)
-	init, _ := innerLoopsOfInit(s, d, rank)
-	s.Unroll(init[0])
-	vectorizeAxis(s, init[1], tl.Lanes)
+	shapeTile(s, d, anchor, tl, func(reduce []schedule.Loop) { unrollShort(s, reduce, tl) })
 	s.Unroll(w[2])
 	vectorizeAxis(s, c[2], tl.Lanes)
 }
@@ -108,13 +105,38 @@ func parallelAll(s *schedule.Schedule, loops []schedule.Loop) schedule.Loop {
 	return loops[len(loops)-1]
 }
 
-// innerLoopsOfInit returns the pixel and the channel loop of the block that clears the accumulators.
-func innerLoopsOfInit(s *schedule.Schedule, d *Definition, rank int) ([]schedule.Loop, bool) {
-	loops := s.Loops(s.Block(d.Anchor.Stage.Buffer.Name + "_init"))
-	if len(loops) < 2 {
-		return make([]schedule.Loop, 2), false
+// shapeTile shapes the loops that ComputeAt made around an anchor: the reduction outside, pixels unrolled and channels as
+// vectors inside; and likewise the block that clears the accumulators.
+func shapeTile(s *schedule.Schedule, d *Definition, anchor schedule.Block, tl cost.Tile, unroll func(reduce []schedule.Loop)) {
+	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
+	rank := len(spatial)
+	order, channel := append([]schedule.Loop{}, reduce...), spatial[rank-1]
+	if rank > 1 {
+		order = append(order, spatial[rank-2])
 	}
-	return loops[len(loops)-2:], true
+	s.Reorder(append(order, channel)...)
+	s.DecomposeReduction(anchor, reduce[0])
+	unroll(reduce)
+	wide := s.Extent(channel) > 1
+	if rank > 1 {
+		s.Unroll(spatial[rank-2])
+	}
+	vectorizeAxis(s, channel, tl.Lanes)
+
+	around := s.Loops(anchor)
+	var clear []schedule.Loop // axes of extent 1 have no loop here
+	for _, l := range s.Loops(s.Block(d.Anchor.Stage.Buffer.Name + "_init")) {
+		if !slices.ContainsFunc(around, l.Same) {
+			clear = append(clear, l)
+		}
+	}
+	for i, l := range clear {
+		if wide && i == len(clear)-1 {
+			vectorizeAxis(s, l, tl.Lanes)
+		} else {
+			s.Unroll(l)
+		}
+	}
 }
 
 // placePad computes the padded operand once a grid step, in scratch, copying vectors along its innermost axis.
@@ -158,17 +180,11 @@ func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
 	s.Annotate(w[0], "partition", "border")
 	parallelAll(s, outer)
 	s.ComputeAt(anchor, c[0])
-	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
-	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-2], spatial[rank-1])...)
-	s.DecomposeReduction(anchor, reduce[0])
-	for _, r := range reduce {
-		s.Unroll(r)
-	}
-	s.Unroll(spatial[rank-2])
-	vectorizeAxis(s, spatial[rank-1], tl.Lanes)
-	init, _ := innerLoopsOfInit(s, d, rank)
-	s.Unroll(init[0])
-	vectorizeAxis(s, init[1], tl.Lanes)
+	shapeTile(s, d, anchor, tl, func(reduce []schedule.Loop) {
+		for _, r := range reduce {
+			s.Unroll(r)
+		}
+	})
 	s.Unroll(w[1])
 	vectorizeAxis(s, c[1], tl.Lanes)
 }
@@ -210,25 +226,7 @@ func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 		parallelAll(s, outer)
 		s.ComputeAt(anchor, w[0])
 	}
-	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
-	inner := append([]schedule.Loop{}, reduce...)
-	if rank >= 2 {
-		inner = append(inner, spatial[rank-2])
-	}
-	s.Reorder(append(inner, spatial[rank-1])...)
-	s.DecomposeReduction(anchor, reduce[0])
-	if rank >= 2 {
-		s.Unroll(spatial[rank-2])
-	}
-	vectorizeAxis(s, spatial[rank-1], tl.Lanes)
-	loops := s.Loops(s.Block(d.Anchor.Stage.Buffer.Name + "_init"))
-	if s.Err() != nil {
-		return
-	}
-	if rank >= 2 {
-		s.Unroll(loops[len(loops)-2])
-	}
-	vectorizeAxis(s, loops[len(loops)-1], tl.Lanes)
+	shapeTile(s, d, anchor, tl, func([]schedule.Loop) {})
 	if pixel != (schedule.Loop{}) {
 		s.Unroll(pixel)
 	}

@@ -89,14 +89,7 @@ func matmulTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 		return
 	}
 
-	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
-	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-2], spatial[rank-1])...)
-	s.DecomposeReduction(anchor, reduce[0])
-	s.Unroll(spatial[rank-2])
-	vectorizeAxis(s, spatial[rank-1], tl.Lanes)
-	init, _ := innerLoopsOfInit(s, d, rank)
-	s.Unroll(init[0])
-	vectorizeAxis(s, init[1], tl.Lanes)
+	shapeTile(s, d, anchor, tl, func([]schedule.Loop) {})
 	s.Unroll(tiles[1])
 	vectorizeAxis(s, panels[1], tl.Lanes)
 }

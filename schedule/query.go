@@ -42,6 +42,9 @@ func (s *Schedule) handles(fors []*tir.For) []Loop {
 	return list
 }
 
+// Same reports whether l and o are the same loop; handles of one loop may differ.
+func (l Loop) Same(o Loop) bool { return l.v == o.v }
+
 // Extent returns the number of iterations of l, or 0 when it is not constant.
 func (s *Schedule) Extent(l Loop) int {
 	p := s.loop("extent", l)
