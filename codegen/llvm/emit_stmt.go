@@ -124,7 +124,8 @@ func (e *emitter) effectsOf(body tir.Stmt) effects {
 	out := effects{buffers: map[*tir.Buffer]bool{}}
 	look := newSurvey()
 	look.storesOnly = true
-	for v, x := range e.vars { // what is constant here, so that the survey sees the same indices
+	whole := map[*slotSet]bool{} // promoted buffers
+	for v, x := range e.vars {   // what is constant here, so that the survey sees the same indices
 		if x != nil && x.isInt && x.t == i64 {
 			look.consts[v] = x.n
 		}
@@ -132,7 +133,12 @@ func (e *emitter) effectsOf(body tir.Stmt) effects {
 	tir.Walk(body, func(n any) bool {
 		if n, ok := n.(*tir.Store); ok {
 			out.buffers[n.Buffer] = true
-			if e.ssa[n.Buffer] != nil {
+			set := e.ssa[n.Buffer]
+			switch {
+			case set == nil:
+			case set.base != nil:
+				whole[set] = true
+			default:
 				look.live[n.Buffer] = &use{spans: map[span]int{}}
 			}
 		}
@@ -144,6 +150,11 @@ func (e *emitter) effectsOf(body tir.Stmt) effects {
 	}
 	look.stmt(body)
 	seen := map[int]bool{}
+	for set := range whole {
+		for i := range set.lanes {
+			seen[set.first+i] = true
+		}
+	}
 	for set, u := range stored {
 		if u.bad {
 			e.fail("stores to a local buffer are not what the survey saw")
@@ -212,13 +223,20 @@ func (e *emitter) loop(s *tir.For) {
 	}
 	end := e.value(linearOf(start).plus(linearOf(extent), 1))
 	if extent.lo >= 1 {
-		e.repeat(s, start, end)
+		e.repeatPromoted(s, start, end)
 		return
 	}
 	e.branch(e.op(i1, "icmp sgt $0, 0", extent), func() *val {
-		e.repeat(s, start, end)
+		e.repeatPromoted(s, start, end)
 		return nil
 	}, nil)
+}
+
+// repeatPromoted is repeat with the buffers that the loop updates in place as values.
+func (e *emitter) repeatPromoted(s *tir.For, start, end *val) {
+	list := e.promote(s.Var, s.Body)
+	e.repeat(s, start, end)
+	e.demote(list)
 }
 
 // repeat runs a loop's body for start ≤ Var < end, once at least.

@@ -28,6 +28,7 @@ type slotSet struct {
 	start []int // first element, by slot - first
 	lanes []int // by slot - first
 	first int
+	base  *linear // of a promoted buffer: the offset of its element 0
 }
 
 // span is a range of elements.

@@ -3,6 +3,7 @@ package llvm
 import (
 	"context"
 	"fmt"
+	"math/rand"
 	"regexp"
 	"runtime"
 	"strings"
@@ -209,5 +210,35 @@ func BenchmarkMatmul(b *testing.B) {
 			b.ReportMetric(float64(2*m*k*vecs*lanes)/float64(best.Nanoseconds()), "GFLOP/s")
 			b.ReportMetric(0, "ns/op")
 		})
+	}
+}
+
+// TestReductionsIntoMemory updates an output in its innermost loops: the element is a value there, and is stored once.
+func TestReductionsIntoMemory(t *testing.T) {
+	const m, k, lanes = 4, 24, 8
+	a, b, out := buffer("a", tensor.Float32, m, k), buffer("b", tensor.Float32, k, lanes), buffer("out", tensor.Float32, m, lanes)
+	i, o, j := tir.NewVar("i"), tir.NewVar("o"), tir.NewVar("j")
+	kk := tir.Plus(tir.Times(o, tir.I(4)), j)
+	col := span1(tir.I(0), lanes)
+	update := put(out, tir.Plus(at(out, i, col), tir.Bin(tir.Mul, &tir.Broadcast{A: at(a, i, kk), Lanes: lanes}, at(b, kk, col))), i, col)
+	kernel := &tir.Kernel{Name: "reduce", Params: []*tir.Buffer{a, b, out}, Outputs: 1, Grid: i, GridExtent: m, Body: &tir.Seq{Stmts: []tir.Stmt{
+		put(out, &tir.Broadcast{A: f32(0), Lanes: lanes}, i, col),
+		&tir.For{Var: o, Min: tir.I(0), Extent: tir.I(k / 4), Body: &tir.For{Var: j, Min: tir.I(0), Extent: tir.I(4), Body: update}},
+	}}}
+	r := rand.New(rand.NewSource(1))
+	check(t, newNative(t, hostTarget(t), []*tir.Kernel{kernel}), 0, kernel, smallInputs(r, kernel), nil, "")
+	asm := build(t, avx2(t), kernel).Asm["kernels000"]
+	require.Equal(t, 2, len(regexp.MustCompile(`vmovups\t%ymm\d+, `).FindAllString(asm, -1)), "stores in\n%s", asm)
+
+	// Where the element may not exist, or two accesses may meet, memory is left to itself.
+	s := tir.NewVar("s")
+	for name, body := range map[string]tir.Stmt{
+		"guarded": &tir.If{Cond: tir.Bin(tir.LT, tir.Plus(s, j), tir.I(3)), Then: put(out, f32(1), tir.Plus(s, tir.I(-2)), tir.I(0))},
+		"meeting": &tir.Seq{Stmts: []tir.Stmt{put(out, tir.Plus(at(out, s, tir.I(0)), f32(1)), s, tir.I(0)),
+			put(out, tir.Plus(at(out, tir.Minus(tir.I(4), s), tir.I(0)), f32(2)), tir.Minus(tir.I(4), s), tir.I(0))}},
+	} {
+		kernel := &tir.Kernel{Name: name, Params: []*tir.Buffer{out}, Outputs: 1, GridExtent: 1, Scalars: []*tir.Var{s},
+			Body: &tir.For{Var: j, Min: tir.I(0), Extent: tir.I(3), Body: body}}
+		check(t, newNative(t, hostTarget(t), []*tir.Kernel{kernel}), 0, kernel, smallInputs(r, kernel), []int64{2}, name)
 	}
 }

@@ -387,18 +387,25 @@ func (e *emitter) maskedStore(m *memory, v vindex, x *val) {
 	e.act(fmt.Sprintf("call void @%s($0, $1, i32 %d, $2)%s", name, m.size, m.stores), x, e.pointers(m, v), e.mask)
 }
 
-// slotRange returns the first element and the lanes of an access whose indices are constant.
-func (e *emitter) slotRange(b *tir.Buffer, indices []tir.Expr) (start, lanes int) {
+// slotRange returns the first element and the lanes of an access to a buffer that lives in values.
+func (e *emitter) slotRange(set *slotSet, b *tir.Buffer, indices []tir.Expr) (start, lanes int, uniform bool) {
 	v := e.flatten(b, indices)
-	if v.generic != nil || !v.base.isConst() || v.lanes > 1 && !v.contiguous() || v.base.c < 0 || int(v.base.c)+v.lanes > b.Elems() {
-		e.fail("access of local buffer %s is not what the survey saw", b.Name)
+	if set.base != nil {
+		v.base = v.base.plus(*set.base, -1)
 	}
-	return int(v.base.c), v.lanes
+	lanes = v.lanes
+	if uniform = lanes > 1 && v.uniform(); uniform {
+		lanes = 1
+	}
+	if v.generic != nil || !v.base.isConst() || lanes > 1 && !v.contiguous() || v.base.c < 0 || int(v.base.c)+lanes > len(set.of) {
+		e.fail("access of buffer %s is not what the survey saw", b.Name)
+	}
+	return int(v.base.c), lanes, uniform
 }
 
 // readSlots is a load from a buffer that lives in values.
 func (e *emitter) readSlots(set *slotSet, b *tir.Buffer, indices []tir.Expr) *val {
-	start, lanes := e.slotRange(b, indices)
+	start, lanes, uniform := e.slotRange(set, b, indices)
 	elem := regElem(b.DType)
 	var parts []*val
 	for at := start; at < start+lanes; {
@@ -411,6 +418,13 @@ func (e *emitter) readSlots(set *slotSet, b *tir.Buffer, indices []tir.Expr) *va
 		take := min(first+n, start+lanes) - at
 		parts = append(parts, e.lanesOf(v, at-first, take))
 		at += take
+	}
+	if uniform {
+		n := 1
+		for _, i := range indices {
+			n = max(n, i.Type().Lanes)
+		}
+		return e.broadcast(parts[0], n)
 	}
 	return e.concat(parts)
 }
@@ -488,8 +502,11 @@ func (e *emitter) widen(v *val, n int) *val {
 
 // writeSlots is a store to a buffer that lives in values.
 func (e *emitter) writeSlots(set *slotSet, b *tir.Buffer, indices []tir.Expr, x *val) {
-	start, lanes := e.slotRange(b, indices)
+	start, lanes, uniform := e.slotRange(set, b, indices)
 	elem, have := split(x.t)
+	if uniform { // all lanes to one element: the last one stays
+		x, have = e.lane(x, have-1), 1
+	}
 	if have < lanes {
 		x = e.broadcast(x, lanes)
 	}
