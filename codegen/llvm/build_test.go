@@ -146,9 +146,15 @@ func requireKind(t *testing.T, kind error, err error, parts ...string) {
 }
 
 func TestMissingTools(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
 	missing := Tools{LLC: "/nowhere/llc-19", LLD: "/nowhere/ld.lld-19"}
 	_, err := Build(t.Context(), []*tir.Kernel{copyKernel("copy", 4)}, hostTarget(t), Options{Tools: &missing})
 	requireKind(t, diag.ErrMissing, err, "llc-19", Install)
+	require.NotErrorIs(t, err, diag.ErrInternal)
+	left, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	require.Empty(t, left)
 	t.Setenv("PATH", t.TempDir())
 	_, err = find("llc", t.TempDir())
 	requireKind(t, diag.ErrMissing, err, "llc-19", "found none", Install)

@@ -125,6 +125,9 @@ func (t Tools) llc(ctx context.Context, u *unit, src, out, kind string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if errors.Is(err, diag.ErrMissing) {
+		return err
+	}
 	what := strings.Join(u.kernels, ", ")
 	if what == "" {
 		what = u.name
@@ -151,6 +154,9 @@ func (t Tools) link(ctx context.Context, dir string, units []*unit) ([]byte, err
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if errors.Is(err, diag.ErrMissing) {
+			return nil, err
 		}
 		return nil, diag.Internal("llvm", "ld.lld", "linking failed: %s", firstLines(stderr, 12)).By(err)
 	}
