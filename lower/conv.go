@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 )
@@ -53,7 +54,11 @@ func lowerConv(s *Site) ([]Operand, error) {
 		pos := tir.Plus(tir.Times(logicalIndex(out, i)[spatial[n]], tir.I(a.Strides[n])), tir.Times(r[n], tir.I(a.Dilation[n])))
 		return tir.Minus(pos, tir.I(begin[n]))
 	}
-	result := s.Reduce(s.Out().Shape, d, extents, tir.Const(d, 0), tir.Plus, func(i, r []tir.Expr) tir.Expr {
+	shape := s.Out().Shape
+	if anchor.Kind == "conv" && anchor.Block > 1 && a.Groups == 1 && out.Index('C') == len(shape)-1 {
+		shape = wholeVectors(s, shape, kernel.Extent(w.Shape, 'O'))
+	}
+	result := s.Reduce(shape, d, extents, tir.Const(d, 0), tir.Plus, func(i, r []tir.Expr) tir.Expr {
 		at := logicalIndex(out, i)
 		channel := r[len(spatial)]
 		o := at['C']
@@ -78,7 +83,22 @@ func lowerConv(s *Site) ([]Operand, error) {
 	}
 	anchor.Stage, anchor.Weight = result.Tensor, weight
 	s.SetAnchor(anchor)
+	result.Shape = s.Out().Shape
 	return []Operand{result}, nil
+}
+
+// wholeVectors returns the shape in which a product with a packed weight is accumulated: its last axis goes up to whole
+// vectors, as far as the weight's padding reaches. A short vector costs as much as a whole one, and three short ones more
+// registers than two whole ones.
+func wholeVectors(s *Site, shape tensor.Shape, packed int) tensor.Shape {
+	last := len(shape) - 1
+	lanes := s.t.Lanes(s.Out().DType.Bits())
+	if s.t.Kind != target.CPU || lanes <= 1 {
+		return shape
+	}
+	shape = shape.Clone()
+	shape[last] = max(shape[last], min(packed, (shape[last]+lanes-1)/lanes*lanes))
+	return shape
 }
 
 func hasPadding(padding []int) bool {

@@ -29,13 +29,18 @@ func anchored(kind string) func(*Definition, *target.Target) bool {
 		}
 		after := false
 		for _, st := range d.Stages {
-			if after && !sameShape(st.Shape(), a.Stage.Shape()) {
+			if after && !samePixels(st.Shape(), a.Stage.Shape()) {
 				return false
 			}
 			after = after || st == a.Stage
 		}
 		return true
 	}
+}
+
+// samePixels reports whether two shapes differ at most in their last axis; an anchor's may be padded there.
+func samePixels(a, b []int) bool {
+	return len(a) == len(b) && sameShape(a[:len(a)-1], b[:len(b)-1])
 }
 
 func sameShape(a, b []int) bool {

@@ -28,7 +28,7 @@ const byteFlops = 5
 // A panel is read again for each tile of the block, so it stays in the first or second cache.
 func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	anchor, out := anchorBlocks(s, d)
-	shape := d.Anchor.Stage.Shape()
+	shape := d.Outputs[0].Shape()
 	rank := len(shape)
 	channels, pixels, rows := shape[rank-1], shape[rank-2], 1
 	for _, n := range shape[1 : rank-2] {
@@ -203,7 +203,7 @@ func depthwiseTile(pixels int) int {
 // pixels.
 func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 	anchor, out := anchorBlocks(s, d)
-	shape := d.Anchor.Stage.Shape()
+	shape := d.Outputs[0].Shape()
 	rank := len(shape)
 	axes := s.Loops(out)
 	if s.Err() != nil {

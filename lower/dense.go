@@ -39,12 +39,17 @@ func lowerMatmul(s *Site) ([]Operand, error) {
 		}
 		read = matmulReader(x, w, attrs)
 	}
-	result := s.Reduce(s.Out().Shape, d, []int{k}, tir.Const(d, 0), tir.Plus, func(i, r []tir.Expr) tir.Expr {
+	shape := s.Out().Shape
+	if anchor.Block > 1 {
+		shape = wholeVectors(s, shape, w.Shape[0]*anchor.Block)
+	}
+	result := s.Reduce(shape, d, []int{k}, tir.Const(d, 0), tir.Plus, func(i, r []tir.Expr) tir.Expr {
 		a, b := read(i, r[0])
 		return tir.Times(as(d, a), as(d, b))
 	})
 	anchor.Stage, anchor.Weight = result.Tensor, w.Tensor
 	s.SetAnchor(anchor)
+	result.Shape = s.Out().Shape
 	return []Operand{result}, nil
 }
 

@@ -267,7 +267,7 @@ func Define(fn *relay.Function, tables *Tables, t *target.Target) (*Definition, 
 	}
 	made := map[*te.Tensor]bool{}
 	for _, o := range outs {
-		if o.Tensor == nil || o.Tensor.IsInput() || made[o.Tensor] {
+		if o.Tensor == nil || o.Tensor.IsInput() || made[o.Tensor] || !o.Shape.Equal(o.Tensor.Shape()) {
 			o = copyOf(o, def)
 		}
 		made[o.Tensor] = true
