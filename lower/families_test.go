@@ -13,10 +13,12 @@ import (
 	"github.com/texel-ml/texel/internal/numtest"
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/relay/eval"
+	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/interp"
+	"github.com/texel-ml/texel/tir/tirtext"
 	"github.com/texel-ml/texel/tir/transform"
 )
 
@@ -113,7 +115,7 @@ func interpret(r *Result, in []*tensor.Tensor, asKernels bool) ([]*tensor.Tensor
 	if err != nil {
 		return nil, err
 	}
-	return outs, interp.RunKernels(context.Background(), kernels, buffers, interp.Options{})
+	return outs, interp.RunKernels(context.Background(), kernels, buffers, interp.Options{Races: true})
 }
 
 // check compares a function, lowered for a target, with the reference.
@@ -124,6 +126,9 @@ func check(fn *relay.Function, in []*tensor.Tensor, tgt *target.Target) error {
 	}
 	r, err := Func(fn, "f", Core(), tgt, nil)
 	if err != nil {
+		return err
+	}
+	if err := replays(fn, r, tgt); err != nil {
 		return err
 	}
 	for _, kernels := range []bool{false, true} {
@@ -142,6 +147,25 @@ func check(fn *relay.Function, in []*tensor.Tensor, tgt *target.Target) error {
 				return fmt.Errorf("kernels=%v result %d: %w\n%v", kernels, i, err, r.Trace)
 			}
 		}
+	}
+	return nil
+}
+
+// replays reports an error when the trace of a lowered function does not lead to it again.
+func replays(fn *relay.Function, r *Result, tgt *target.Target) error {
+	rules := &Tables{Ops: Core().Ops, Schedules: []ScheduleRule{{Name: "replay",
+		Takes: func(*Definition, *target.Target) bool { return true },
+		Apply: func(s *schedule.Schedule, _ *Definition, _ *target.Target) {
+			if err := s.Replay(r.Trace); err != nil {
+				s.Block(err.Error()) // no block has this name, which makes it the error
+			}
+		}}}}
+	again, err := Func(fn, "f", rules, tgt, nil)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	if got, want := tirtext.Print(again.Func), tirtext.Print(r.Func); got != want {
+		return fmt.Errorf("the trace leads to another function:\n%s\nwanted\n%s\n%v", got, want, r.Trace)
 	}
 	return nil
 }
@@ -177,6 +201,21 @@ func runCases(t *testing.T, cases []opCase) {
 			require.NoError(t, err, "%v", c)
 			require.NoError(t, check(fn, c.inputs(rng), targets[n%len(targets)]), "%v", c)
 		})
+	}
+}
+
+// TestEveryOperatorIsLowered holds the operator table against the rules.
+func TestEveryOperatorIsLowered(t *testing.T) {
+	rules, used := Core().Ops, map[string]bool{}
+	for _, op := range ops.Ops() {
+		require.Contains(t, rules, op.Lower, op.Name)
+		used[op.Lower] = true
+		if op.Lower == "elementwise" {
+			require.True(t, elements[op.Name] != nil || specialElements[op.Name] != nil, op.Name)
+		}
+	}
+	for key := range rules {
+		require.Contains(t, used, key)
 	}
 }
 
