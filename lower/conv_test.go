@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,5 +96,21 @@ func TestGridOfOneRow(t *testing.T) {
 		require.Empty(t, between)
 		require.Len(t, kernels, 1)
 		require.Greater(t, kernels[0].GridExtent, 1, name)
+	}
+}
+
+// TestDepthwisePaddingAroundOneTap has places of the result that no tap reaches: their sum is the initial value, as blocks
+// and as kernels.
+func TestDepthwisePaddingAroundOneTap(t *testing.T) {
+	for _, c := range []convCase{{1, 4, 5, 6, 6, 1, 1, 1, 6, false}, {2, 5, 4, 3, 12, 1, 3, 2, 3, true}, {1, 3, 3, 17, 17, 2, 1, 3, 17, false}} {
+		for _, h := range hosts(t) {
+			fn := c.function(t, 32)
+			rng := rand.New(rand.NewPCG(1, 2))
+			in := make([]*tensor.Tensor, len(fn.Params))
+			for i, p := range fn.Params {
+				in[i] = randomWide(rng, relay.Tensor(p)).Narrow()
+			}
+			require.NoError(t, check(fn, in, h), c.String())
+		}
 	}
 }

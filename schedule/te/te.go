@@ -201,7 +201,6 @@ func (t *Tensor) nest() tir.Stmt {
 	b := &tir.Block{Name: t.Buffer.Name, Iters: t.iters}
 	var at, values []tir.Expr
 	var loops []*tir.Var
-	bind := map[*tir.Var]tir.Expr{}
 	for _, iv := range t.iters {
 		if iv.Kind == tir.Spatial {
 			at = append(at, iv.Var)
@@ -209,14 +208,16 @@ func (t *Tensor) nest() tir.Stmt {
 		loop := tir.NewVar(iv.Var.Name)
 		loops = append(loops, loop)
 		values = append(values, loop)
-		bind[iv.Var] = loop
 	}
 	if t.init != nil {
 		b.Init = &tir.Store{Buffer: t.Buffer, Indices: at, Value: t.init}
 	}
 	b.Body = &tir.Store{Buffer: t.Buffer, Indices: at, Value: t.value}
+	if t.where != nil { // around the body alone: the initial value is there in any case
+		b.Body = &tir.If{Cond: t.where, Then: b.Body}
+	}
 	b.Reads, b.Writes = tir.Accesses(b)
-	var s tir.Stmt = &tir.BlockRealize{Values: values, Where: tir.Subst(t.where, bind), Block: b}
+	var s tir.Stmt = &tir.BlockRealize{Values: values, Block: b}
 	for n := len(loops) - 1; n >= 0; n-- {
 		s = &tir.For{Var: loops[n], Min: tir.I(0), Extent: tir.I(t.iters[n].Extent), Body: s}
 	}
