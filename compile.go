@@ -73,6 +73,9 @@ func Compile(ctx context.Context, path string, opts Options) (c *Compiled, err e
 	if err != nil {
 		return nil, err
 	}
+	if len(opts.Targets) == 0 {
+		j.notes.Add(diag.Default, "options", "target", "not given: this host, %s with vectors of %d bits", targets[0].CPU, targets[0].VectorBits)
+	}
 	c = &Compiled{keepIR: opts.KeepIR}
 	j.progress("import", 0, 1)
 	if c.source, err = Import(ctx, path, opts, j.notes); err != nil {

@@ -105,6 +105,7 @@ func (u *unit) lower(tables *lower.Tables, t *target.Target, notes *diag.Notes) 
 	if err != nil {
 		return at(err, u.fn)
 	}
+	notes.Add(diag.Chose, "lower", u.name, "schedule rule %s, %d steps", low.Rule, len(low.Trace.Steps))
 	u.params, u.tables, u.trace = low.Func.Params, low.Consts, low.Trace.String()
 	u.kernels, u.temps, err = looppasses.Lower(low.Func, loweringFor(t))
 	return at(err, u.fn)
