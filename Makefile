@@ -24,6 +24,7 @@ build: setup
 	@$(GO) build -trimpath -o bin/texel ./cmd/texel
 
 demo: build
+	@mkdir -p build
 	bin/texel compile $(DEMO)/model.onnx -o build/squeezenet1.1.texel
 	bin/texel run build/squeezenet1.1.texel --input image=$(DEMO)/picture.png $(PICTURE)
 	bin/texel run build/squeezenet1.1.texel --input image=$(DEMO)/cat.png $(PICTURE)
