@@ -43,6 +43,28 @@ type group struct {
 	out     *relay.Call
 	members []*relay.Call // operands before users
 	made    int           // when out is computed, in order of execution
+	weight  int           // how often operators stand in the expression of one element of out
+}
+
+// mostWeight bounds the expression that one element of a group is computed by. An operator that reads its operand twice
+// doubles what lies before it, so that long chains have to be cut.
+const mostWeight = 96
+
+// repeats tells, for operators that use the element of an operand more than once, how often.
+var repeats = map[string]int{"nn.hard_swish": 2, "nn.swish": 2, "nn.gelu": 3, "nn.mish": 2, "nn.elu": 2, "nn.selu": 2, "nn.celu": 2,
+	"nn.leaky_relu": 2, "nn.prelu": 2, "nn.thresholded_relu": 2, "nn.softplus": 2, "nn.softsign": 2, "nn.shrink": 3, "sign": 3,
+	"mod": 3, "divide": 3, "power": 3, "isinf": 2, "left_shift": 3, "right_shift": 3, "asinh": 2, "acosh": 2, "atanh": 2}
+
+// weigh returns the weight of c over the groups of its operands that join it.
+func weigh(c *relay.Call, joined []*group) int {
+	weight := 1
+	if c.Op.Class >= relay.Reduce {
+		return weight // what a heavy operator computes is held, not written out again
+	}
+	for _, g := range joined {
+		weight += max(1, repeats[c.Op.Name]) * g.weight
+	}
+	return weight
 }
 
 type fuser struct {
@@ -55,7 +77,7 @@ type fuser struct {
 // visit gives c a group of its own, or puts it together with groups of its operands.
 func (f *fuser) visit(c *relay.Call) {
 	f.made++
-	own := &group{class: c.Op.Class, out: c, members: []*relay.Call{c}, made: f.made}
+	own := &group{class: c.Op.Class, out: c, members: []*relay.Call{c}, made: f.made, weight: 1}
 	f.group[c] = own
 	if f.isView(c) || c.Op.Class == relay.Opaque {
 		return
@@ -71,12 +93,17 @@ func (f *fuser) visit(c *relay.Call) {
 		if g == nil || g.out != p || contains(taken, g) {
 			continue
 		}
-		if why := f.refuses(c, p, g, heavy); why != "" {
+		why := f.refuses(c, p, g, heavy)
+		if why == "" && weigh(c, append(taken[:len(taken):len(taken)], g)) > mostWeight {
+			why = "the expression of an element would be too long"
+		}
+		if why != "" {
 			f.o.Notes.Add(diag.Unfused, "fuse-ops", nodeName(c), "does not join %s: %s", nodeName(p), why)
 			continue
 		}
 		taken = append(taken, g)
 	}
+	own.weight = weigh(c, taken)
 	for _, g := range taken {
 		for _, p := range g.members {
 			f.group[p] = own

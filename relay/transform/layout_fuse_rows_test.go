@@ -46,6 +46,13 @@ var fuseRows = []row{
 		x := g.input("x", 1, 4, 4, 4)
 		return g.call("nn.relu", nil, g.add(g.bias(g.conv(x, 4, 4, 3, 1, 1), 4, 1), x))
 	}},
+	{name: "long_chain", why: "operators that use their operand twice double the expression of an element, so the chain is cut", build: func(g *graph) relay.Expr {
+		y := g.conv(g.input("x", 1, 4, 2, 2), 4, 4, 1, 0, 1)
+		for range 8 {
+			y = g.call("nn.hard_swish", nil, y)
+		}
+		return y
+	}},
 	{name: "bits", why: "the bits of a value as another type are a view, between two kernels", build: func(g *graph) relay.Expr {
 		y := g.call("nn.relu", nil, g.input("x", 4))
 		z := g.call("reinterpret", &relay.CastAttrs{DType: tensor.Int32}, y)
