@@ -233,6 +233,9 @@ func (e *emitter) load(l *tir.Load) *val {
 	case v.generic == nil && v.stride.isConst() && v.stride.c == 2 && v.lanes >= 4 && v.lanes&(v.lanes-1) == 0:
 		out = e.loadEven(b, m, v)
 	default:
+		if out = e.permuted(b, m, l.Indices, v.lanes); out != nil {
+			break
+		}
 		lanes := make([]*val, v.lanes)
 		for i := range lanes {
 			lanes[i] = e.fetch(b, m, e.laneOffset(v, i), m.elem)
