@@ -82,7 +82,7 @@ func (e *emitter) loadWhere(l *tir.Load, c, rest *val) *val {
 		}
 	}
 	v := e.flatten(b, l.Indices)
-	if _, n := split(c.t); v.lanes != n || v.uniform() {
+	if _, n := split(c.t); v.lanes != n || v.uniform() || e.inside(b, l.Indices, n) {
 		return nil
 	}
 	if e.mask != nil {

@@ -219,7 +219,7 @@ func (e *emitter) load(l *tir.Load) *val {
 		return e.readSlots(set, b, l.Indices)
 	}
 	m, v := e.memory(b), e.flatten(b, l.Indices)
-	if v.lanes > 1 && e.mask != nil && !v.uniform() {
+	if v.lanes > 1 && e.mask != nil && !v.uniform() && !e.inside(b, l.Indices, v.lanes) {
 		return e.unpackBool(b, e.maskedLoad(b, m, v, e.mask, e.poison(vec(m.elem, v.lanes))))
 	}
 	var out *val

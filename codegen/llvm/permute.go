@@ -16,17 +16,9 @@ func (e *emitter) permuted(b *tir.Buffer, m *memory, indices []tir.Expr, lanes i
 	if lanes < 4 {
 		return nil
 	}
-	var base linear
-	at := make([]int64, lanes) // of each lane, from base
-	for d, step := range b.StrideList() {
-		from, offsets, ok := e.steadyLanes(indices[d], lanes)
-		if !ok {
-			return nil
-		}
-		base = base.plus(from, int64(step))
-		for i, o := range offsets {
-			at[i] += o * int64(step)
-		}
+	base, at, ok := e.steadyOffsets(b, indices, lanes)
+	if !ok {
+		return nil
 	}
 	least, most := slices.Min(at), slices.Max(at)
 	width := min(int64(lanes), most-least+1)
@@ -73,6 +65,35 @@ func (e *emitter) permuted(b *tir.Buffer, m *memory, indices []tir.Expr, lanes i
 		}
 	}
 	return out
+}
+
+// steadyOffsets takes the place of several lanes in a buffer apart into a scalar and what each lane adds to it.
+func (e *emitter) steadyOffsets(b *tir.Buffer, indices []tir.Expr, lanes int) (base linear, at []int64, ok bool) {
+	at = make([]int64, lanes)
+	for d, step := range b.StrideList() {
+		from, offsets, ok := e.steadyLanes(indices[d], lanes)
+		if !ok {
+			return linear{}, nil, false
+		}
+		base = base.plus(from, int64(step))
+		for i, o := range offsets {
+			at[i] += o * int64(step)
+		}
+	}
+	return base, at, true
+}
+
+// inside reports whether all lanes certainly lie in the buffer, so that a load needs no mask.
+func (e *emitter) inside(b *tir.Buffer, indices []tir.Expr, lanes int) bool {
+	base, at, ok := e.steadyOffsets(b, indices, lanes)
+	if !ok {
+		return false
+	}
+	lo, hi := base.bounds()
+	last := int64(bufferBytes(b) / max(1, b.DType.Bits()/8))
+	low, okLow := addOK(lo, slices.Min(at))
+	high, okHigh := addOK(hi, slices.Max(at))
+	return okLow && okHigh && low >= 0 && high < last
 }
 
 // steadyLanes takes an index of several lanes apart into a scalar and what each lane adds to it, where that is constant.
