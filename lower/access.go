@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/arith"
 )
@@ -9,6 +11,7 @@ import (
 type access struct {
 	buf       *tir.Buffer
 	store     bool
+	at        tir.Expr // the place in memory
 	step      map[*tir.Var]int64
 	irregular map[*tir.Var]bool // moves by no fixed step
 }
@@ -25,8 +28,8 @@ func accessesOf(b *tir.Block) []access {
 		for n, step := range buf.StrideList() {
 			flat = tir.Plus(flat, scaled(indices[n], step))
 		}
-		x := access{buf: buf, store: store, irregular: map[*tir.Var]bool{}}
-		coeffs, rest, _ := a.Linear(a.Simplify(flat))
+		x := access{buf: buf, store: store, at: a.Simplify(flat), irregular: map[*tir.Var]bool{}}
+		coeffs, rest, _ := a.Linear(x.at)
 		x.step = coeffs
 		for _, iv := range b.Iters {
 			if tir.Uses(rest, iv.Var) {
@@ -45,6 +48,44 @@ func accessesOf(b *tir.Block) []access {
 		return true
 	})
 	return list
+}
+
+// windows returns how many stretches of memory, each as long as a vector, hold the elements that a vector of lanes along v
+// touches; 1 when they lie side by side or are one. It is the number of lanes when their distances are not the same in
+// each vector.
+func (x access) windows(b *tir.Block, v tir.IterVar, lanes int) int {
+	offsets := make([]int64, lanes)
+	if !x.irregular[v.Var] {
+		for k := range offsets {
+			offsets[k] = int64(k) * x.step[v.Var]
+		}
+	} else {
+		a := arith.New()
+		for _, iv := range b.Iters {
+			a.Bind(iv.Var, 0, int64(iv.Extent))
+		}
+		block := tir.NewVar("v")
+		a.Bind(block, 0, int64(ceilDiv(v.Extent, lanes)))
+		place := func(k int) tir.Expr {
+			return a.Simplify(tir.Subst(x.at, map[*tir.Var]tir.Expr{v.Var: offset(scaled(block, lanes), k)}))
+		}
+		first := place(0)
+		for k := range offsets {
+			d, ok := tir.AsInt(a.Simplify(tir.Minus(place(k), first)))
+			if !ok {
+				return lanes
+			}
+			offsets[k] = d
+		}
+	}
+	slices.Sort(offsets)
+	n, end := 0, int64(0)
+	for k, o := range offsets {
+		if k == 0 || o >= end {
+			n, end = n+1, o+int64(lanes)
+		}
+	}
+	return n
 }
 
 // vectorCost estimates what a vector of the given lanes along v costs: one for each access that is contiguous or the same

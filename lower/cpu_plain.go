@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"math"
+
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/schedule/te"
 	"github.com/texel-ml/texel/target"
@@ -176,8 +178,9 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 	}
 	side, scattered := -1, false
 	if len(members) == 0 && last >= 0 {
-		if side, scattered = scatter(def, last); scattered {
-			v = 1
+		var most int
+		if side, most = scatter(def, last, min(v, p.t.Lanes(32))); most < v {
+			v, scattered = most, most == 1
 		}
 	}
 	p.predict(members, shape, common, v)
@@ -246,29 +249,38 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 	}
 }
 
-// scatter reports whether vectors along an axis, the last one longer than 1, would be put together element by element, in a block that does
-// little else; side is another axis along which a load is contiguous, or -1.
-func scatter(def *tir.Block, axis int) (side int, scattered bool) {
-	list := accessesOf(def)
-	var spatial []*tir.Var
-	for _, iv := range def.Iters {
-		spatial = append(spatial, iv.Var)
+// scatter returns how many elements along an axis, the last one longer than 1, a block that does little else than move them
+// should move together: any number when they lie side by side, a vector of lanes when it takes a few shuffles, else one;
+// side is another axis along which a load is contiguous, or -1.
+func scatter(def *tir.Block, axis, lanes int) (side, most int) {
+	side, most = -1, math.MaxInt
+	if weightOf(def) >= 8 {
+		return side, most
 	}
-	last := spatial[axis]
-	for _, x := range list {
-		if !x.store && (x.irregular[last] || x.step[last] > 1 || x.step[last] < 0) {
-			scattered = true
+	var spatial []tir.IterVar
+	for _, iv := range def.Iters {
+		if iv.Kind == tir.Spatial {
+			spatial = append(spatial, iv)
 		}
 	}
-	side = -1
-	for n, v := range spatial[:axis] {
-		for _, x := range list {
-			if !x.store && x.step[v] == 1 && !x.irregular[v] && def.Iters[n].Extent > 1 {
+	for _, x := range accessesOf(def) {
+		if x.store {
+			continue
+		}
+		last := spatial[axis].Var
+		if x.irregular[last] || x.step[last] > 1 || x.step[last] < 0 {
+			most = min(most, lanes)
+			if 4*x.windows(def, spatial[axis], lanes) > lanes {
+				most = 1
+			}
+		}
+		for n, iv := range spatial[:axis] {
+			if x.step[iv.Var] == 1 && !x.irregular[iv.Var] && iv.Extent > 1 {
 				side = n
 			}
 		}
 	}
-	return side, scattered && weightOf(def) < 8
+	return side, most
 }
 
 // walk shapes a block that moves elements one by one: in squares of both axes when it turns them, so that the cache lines
