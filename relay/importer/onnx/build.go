@@ -63,7 +63,18 @@ func (n *node) tile(x relay.Expr, reps []int) relay.Expr {
 	return n.call("tile", &relay.TileAttrs{Reps: reps}, x)
 }
 
+// maxJoined is how many operands one concatenation has; more are joined in steps, since the expression of one element of the
+// result tries them in turn.
+const maxJoined = 128
+
 func (n *node) concat(list []relay.Expr, axis int) relay.Expr {
+	for len(list) > maxJoined {
+		var joined []relay.Expr
+		for part := range slices.Chunk(list, maxJoined) {
+			joined = append(joined, n.concat(part, axis))
+		}
+		list = joined
+	}
 	if len(list) == 1 {
 		return list[0]
 	}

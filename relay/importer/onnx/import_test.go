@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -356,4 +357,45 @@ func TestCancelledImportStops(t *testing.T) {
 	cancel()
 	_, _, err := ImportBytes(ctx, "m", bytesOf(t, reluOf(2)), Options{})
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestScaledExtentsAreRoundedInFloat32 follows the format's own shape inference: 20 · 0.7 is 14, not 13.
+func TestScaledExtentsAreRoundedInFloat32(t *testing.T) {
+	g := graphOf(values(value("x", 1, 1, 1, 20, 6)), values(value("y", 1)), op("Resize", names("x", "", "s"), names("y"), attr("mode", "nearest")))
+	g.Initializer = []*pb.TensorProto{floats("s", []int64{4}, 1, 1, 0.7, 1.5)}
+	m, _ := load(t, model(19, g), Options{})
+	require.Equal(t, tensor.Shape{1, 1, 14, 9}, relay.Tensor(m.Main().Body).Shape)
+}
+
+func TestManyOperandsAreJoinedInSteps(t *testing.T) {
+	const n = 1000
+	list, want := make([]string, n), make([]float32, n)
+	g := graphOf(values(value("x", 1, 1)), values(value("y", 1)))
+	for i := range list {
+		list[i], want[i] = fmt.Sprint("c", i), float32(i)
+		g.Initializer = append(g.Initializer, floats(list[i], []int64{1}, want[i]))
+	}
+	list[0], want[0] = "x", -1
+	g.Node = []*pb.NodeProto{op("Concat", list, names("y"), attr("axis", 0))}
+	m, _ := load(t, model(17, g), Options{})
+	for e := range relay.PostOrder(m.Main(), false) {
+		if tuple, ok := e.(*relay.Tuple); ok {
+			require.LessOrEqual(t, len(tuple.Fields), maxJoined)
+		}
+	}
+	y := compute(t, m, tensor.Of(tensor.Float32, tensor.Shape{1}, float32(-1)))
+	require.Equal(t, want, tensor.View[float32](y[0]))
+}
+
+// TestManyOutputs has three messages in some twenty bytes each, which is legal.
+func TestManyOutputs(t *testing.T) {
+	g := graphOf(values(value("x", 1, 3000)), nil)
+	list := make([]string, 3000)
+	for i := range list {
+		list[i] = fmt.Sprint("y", i)
+		g.Output = append(g.Output, value(list[i], 1, 1))
+	}
+	g.Node = []*pb.NodeProto{op("Split", names("x"), list, attr("axis", 0))}
+	m, _ := load(t, model(13, g), Options{})
+	require.Len(t, m.Main().Body.Type().(*relay.TupleType).Fields, 3000)
 }

@@ -8,7 +8,7 @@
 // functions and branches with a known condition are inlined.
 //
 // Memory grows with the size of the file, never with a number that stands in it: a scan that finds more messages
-// than one in eight bytes refuses the file, and filled tensors (ConstantOfShape, Expand) stay calls.
+// than 32,768 and one in eight bytes refuses the file, and filled tensors (ConstantOfShape, Expand) stay calls.
 package onnx
 
 import (

@@ -69,7 +69,7 @@ func (n *node) resample(x relay.Expr, axes []int, scales []float64, sizes []int,
 	} else {
 		for i, a := range axes {
 			n.wants(scales[i] > 0 && scales[i] <= 1<<20, "scale %g", scales[i])
-			sizes = append(sizes, int(math.Floor(float64(s[a])*scales[i])))
+			sizes = append(sizes, int(math.Floor(float64(float32(s[a])*float32(scales[i]))))) // 20 · 0.7 is 14 in this precision only
 		}
 	}
 	roi := attrs.Roi

@@ -84,7 +84,7 @@ func stripTensor(data []byte) ([]byte, error) {
 }
 
 func newScanner(size int) *scanner {
-	limit := 1024 + size/8
+	limit := 1<<15 + size/8
 	return &scanner{messages: limit, limit: limit}
 }
 
