@@ -97,16 +97,5 @@ func vectorizeAxis(s *schedule.Schedule, l schedule.Loop, lanes int) {
 // ceilDiv returns ⌈a/b⌉.
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// divisorNear returns the divisor of n that is nearest to want from below, or want itself when n has none above want/2.
-func divisorNear(n, want int) int {
-	want = max(1, min(n, want))
-	for d := want; d > want/2; d-- {
-		if n%d == 0 {
-			return d
-		}
-	}
-	return want
-}
-
 // stage returns the block of a stage.
 func stage(s *schedule.Schedule, t *te.Tensor) schedule.Block { return s.Block(t.Buffer.Name) }

@@ -60,12 +60,6 @@ func nest(shape tensor.Shape, body func(i []tir.Expr) tir.Stmt) tir.Stmt {
 	return st
 }
 
-// let names a value in a statement.
-func let(name string, value tir.Expr, body func(v tir.Expr) tir.Stmt) tir.Stmt {
-	v := &tir.Var{Name: name, DType: value.Type().DType}
-	return &tir.Let{Var: v, Value: value, Body: body(v)}
-}
-
 // when runs then where cond holds.
 func when(cond tir.Expr, then ...tir.Stmt) tir.Stmt {
 	return &tir.If{Cond: cond, Then: tir.Block1(then...)}

@@ -33,8 +33,7 @@ func (s *Schedule) RFactor(l Loop, axis int) Block {
 	if store == nil {
 		return Block{}
 	}
-	spatial := spatialIters(block)
-	rank := len(spatial)
+	rank := len(spatialIters(block))
 	if axis < 0 {
 		axis += rank + 1
 	}
@@ -48,8 +47,44 @@ func (s *Schedule) RFactor(l Loop, axis int) Block {
 		return Block{}
 	}
 
-	// The new block reduces over the loops of the reduction but l.
-	rf := &tir.Block{Name: s.blockName(block.Name + "_rf")}
+	f := &factoring{s: s, p: p, block: block, lane: at.loop, extent: int(extent), axis: axis, store: store, op: op, term: term}
+	rf := f.partial(step)
+	if rf == nil {
+		return Block{}
+	}
+	top := s.topOf(block.Name)
+	made := &tir.Seq{Stmts: []tir.Stmt{swap(top, p.realize, rf), f.rest()}}
+	s.setRoot(swap(s.fn.Root().Body, top, made), append(append([]*tir.Buffer{}, s.fn.Root().Allocs...), f.buf))
+	s.flattenRoot()
+	b := Block{rf.Block.Name, s.id("b")}
+	s.record(step, []string{l.id}, []string{itoa(axis)}, b.id)
+	return b
+}
+
+// factoring is one application of RFactor.
+type factoring struct {
+	s      *Schedule
+	p      *place // of the reduction
+	block  *tir.Block
+	lane   *tir.For // the loop whose iterations become partial results
+	extent int
+	axis   int // of the lanes in the new buffer
+	store  *tir.Store
+	op     tir.BinaryOp
+	term   tir.Expr
+	buf    *tir.Buffer // of the partial results
+}
+
+// lanes puts the index of the lane into the indices of the result.
+func (f *factoring) lanes(index []tir.Expr, lane tir.Expr) []tir.Expr {
+	return append(append(append([]tir.Expr{}, index[:f.axis]...), lane), index[f.axis:]...)
+}
+
+// partial returns the realization of the block that reduces over all loops of the reduction but the lanes, in the old
+// nest, and makes its buffer; nil when it refuses.
+func (f *factoring) partial(step string) *tir.BlockRealize {
+	s, realize := f.s, f.p.realize
+	rf := &tir.Block{Name: s.blockName(f.block.Name + "_rf")}
 	bind, iters := map[*tir.Var]tir.Expr{}, map[*tir.Var]tir.Expr{}
 	var values, index []tir.Expr
 	add := func(name string, extent int, kind tir.IterKind, value tir.Expr) *tir.Var {
@@ -58,86 +93,81 @@ func (s *Schedule) RFactor(l Loop, axis int) Block {
 		values = append(values, value)
 		return v
 	}
-	for i, iv := range block.Iters {
+	for i, iv := range f.block.Iters {
 		if iv.Kind == tir.Spatial {
-			v := add(iv.Var.Name, iv.Extent, tir.Spatial, p.realize.Values[i])
+			v := add(iv.Var.Name, iv.Extent, tir.Spatial, realize.Values[i])
 			bind[iv.Var], index = v, append(index, v)
 		}
 	}
-	lane := add(l.v.Name, int(extent), tir.Spatial, l.v)
-	iters[l.v] = lane
-	index = append(index[:axis:axis], append([]tir.Expr{lane}, index[axis:]...)...)
+	lane := add(f.lane.Var.Name, f.extent, tir.Spatial, f.lane.Var)
+	iters[f.lane.Var] = lane
 	first := map[*tir.Var]tir.Expr{} // the first instance of each lane
-	for _, f := range p.loops {
-		if f.Var == l.v || !s.drives(p.realize, f.Var, tir.Reduce) {
+	for _, l := range f.p.loops {
+		if l == f.lane || !s.drives(realize, l.Var, tir.Reduce) {
 			continue
 		}
-		n, ok := tir.AsInt(f.Extent)
-		if !ok || !tir.IsConst(f.Min, 0) || s.drives(p.realize, f.Var, tir.Spatial) {
-			s.refuse(step, f.Var.Name, "drives a reduce variable and has a computed bound, or drives a spatial one too")
-			return Block{}
+		n, ok := tir.AsInt(l.Extent)
+		if !ok || !tir.IsConst(l.Min, 0) || s.drives(realize, l.Var, tir.Spatial) {
+			s.refuse(step, l.Var.Name, "drives a reduce variable and has a computed bound, or drives a spatial one too")
+			return nil
 		}
-		iters[f.Var] = add(f.Var.Name, int(n), tir.Reduce, f.Var)
-		first[f.Var] = tir.I(0)
+		iters[l.Var] = add(l.Var.Name, int(n), tir.Reduce, l.Var)
+		first[l.Var] = tir.I(0)
 	}
-	if len(first) == 0 || s.drives(p.realize, l.v, tir.Spatial) || !s.drives(p.realize, l.v, tir.Reduce) {
-		s.refuse(step, l.v.Name, "wants one of several loops that drive reduce variables only")
-		return Block{}
+	if len(first) == 0 || s.drives(realize, f.lane.Var, tir.Spatial) || !s.drives(realize, f.lane.Var, tir.Reduce) {
+		s.refuse(step, f.lane.Var.Name, "wants one of several loops that drive reduce variables only")
+		return nil
 	}
-	if where := tir.Subst(p.realize.Where, first); where != nil && !analyzer(p.loops).Prove(needsOf(where, l.v)) {
-		s.refuse(step, l.v.Name, "has iterations without any instance of %s", block.Name)
-		return Block{}
+	if where := tir.Subst(realize.Where, first); where != nil && !analyzer(f.p.loops).Prove(needsOf(where, f.lane.Var)) {
+		s.refuse(step, f.lane.Var.Name, "has iterations without any instance of %s", f.block.Name)
+		return nil
 	}
-	for i, iv := range block.Iters {
+	for i, iv := range f.block.Iters {
 		if iv.Kind != tir.Spatial {
-			bind[iv.Var] = tir.Subst(p.realize.Values[i], iters)
+			bind[iv.Var] = tir.Subst(realize.Values[i], iters)
 		}
 	}
-	shape := append([]int{}, store.Buffer.Shape...)
-	shape = append(shape[:axis:axis], append([]int{int(extent)}, shape[axis:]...)...)
-	name := store.Buffer.Name + "_rf"
+	name := f.store.Buffer.Name + "_rf"
 	for s.bufferNamed(name) {
 		name += "_"
 	}
-	buf := &tir.Buffer{Name: name, DType: store.Buffer.DType, Shape: shape, Scope: tir.Global}
-	init := block.Init.(*tir.Store)
-	rf.Init = &tir.Store{Buffer: buf, Indices: index, Value: init.Value}
-	rf.Body = &tir.Store{Buffer: buf, Indices: index, Value: tir.Bin(op, &tir.Load{Buffer: buf, Indices: index}, tir.Subst(term, bind))}
+	shape := f.store.Buffer.Shape
+	f.buf = &tir.Buffer{Name: name, DType: f.store.Buffer.DType, Scope: tir.Global,
+		Shape: append(append(append([]int{}, shape[:f.axis]...), f.extent), shape[f.axis:]...)}
+	at := f.lanes(index, lane)
+	rf.Init = &tir.Store{Buffer: f.buf, Indices: at, Value: f.block.Init.(*tir.Store).Value}
+	rf.Body = &tir.Store{Buffer: f.buf, Indices: at, Value: tir.Bin(f.op, &tir.Load{Buffer: f.buf, Indices: at}, tir.Subst(f.term, bind))}
 	rf.Reads, rf.Writes = tir.Accesses(rf)
+	return &tir.BlockRealize{Values: values, Where: realize.Where, Block: rf}
+}
 
-	// The old block reduces over the lanes, in new loops.
-	rest := &tir.Block{Name: block.Name, Attrs: block.Attrs}
+// rest returns the nest of the block that reduces over the lanes.
+func (f *factoring) rest() tir.Stmt {
+	s, out := f.s, f.store.Buffer
+	rest := &tir.Block{Name: f.block.Name, Attrs: f.block.Attrs}
 	var loops []*tir.For
-	var restValues, out []tir.Expr
+	var values, index []tir.Expr
 	loop := func(name string, extent int, kind tir.IterKind) *tir.Var {
-		v, f := s.newVar(name), s.newVar(name)
+		v, l := s.newVar(name), s.newVar(name)
 		rest.Iters = append(rest.Iters, tir.IterVar{Var: v, Extent: extent, Kind: kind})
-		loops = append(loops, &tir.For{Var: f, Min: tir.I(0), Extent: tir.I(extent)})
-		restValues = append(restValues, f)
+		loops = append(loops, &tir.For{Var: l, Min: tir.I(0), Extent: tir.I(extent)})
+		values = append(values, l)
 		return v
 	}
-	for _, iv := range spatial {
-		out = append(out, loop(iv.Var.Name, iv.Extent, tir.Spatial))
+	for _, iv := range spatialIters(f.block) {
+		index = append(index, loop(iv.Var.Name, iv.Extent, tir.Spatial))
 	}
-	var from tir.Expr = loop(l.v.Name, int(extent), tir.Reduce)
-	lanes := append(append(append([]tir.Expr{}, out[:axis]...), from), out[axis:]...)
-	rest.Init = &tir.Store{Buffer: store.Buffer, Indices: out, Value: init.Value}
-	rest.Body = &tir.Store{Buffer: store.Buffer, Indices: out,
-		Value: tir.Bin(op, &tir.Load{Buffer: store.Buffer, Indices: out}, &tir.Load{Buffer: buf, Indices: lanes})}
+	at := f.lanes(index, loop(f.lane.Var.Name, f.extent, tir.Reduce))
+	rest.Init = &tir.Store{Buffer: out, Indices: index, Value: f.block.Init.(*tir.Store).Value}
+	rest.Body = &tir.Store{Buffer: out, Indices: index,
+		Value: tir.Bin(f.op, &tir.Load{Buffer: out, Indices: index}, &tir.Load{Buffer: f.buf, Indices: at})}
 	rest.Reads, rest.Writes = tir.Accesses(rest)
-	var nest tir.Stmt = &tir.BlockRealize{Values: restValues, Block: rest}
+	var nest tir.Stmt = &tir.BlockRealize{Values: values, Block: rest}
 	for i := len(loops) - 1; i >= 0; i-- {
 		loops[i].Body = nest
 		nest = loops[i]
 	}
-
-	top := s.topOf(block.Name)
-	made := swap(top, p.realize, &tir.BlockRealize{Values: values, Where: p.realize.Where, Block: rf})
-	s.setRoot(swap(s.fn.Root().Body, top, &tir.Seq{Stmts: []tir.Stmt{made, nest}}), append(append([]*tir.Buffer{}, s.fn.Root().Allocs...), buf))
-	s.flattenRoot()
-	b := Block{rf.Name, s.id("b")}
-	s.record(step, []string{l.id}, []string{itoa(axis)}, b.id)
-	return b
+	return nest
 }
 
 // reduction takes apart a block whose body is buf[spatial variables] = op(buf[spatial variables], term), and refuses

@@ -27,15 +27,7 @@ func (s *Schedule) TransformLayout(b Block, order ...int) {
 			return
 		}
 	}
-	seen := make([]bool, len(buf.Shape))
-	for _, n := range order {
-		if n < 0 || n >= len(seen) || seen[n] {
-			s.refuse(step, b.name, "order %v does not permute the %d axes of %s", order, len(buf.Shape), buf.Name)
-			return
-		}
-		seen[n] = true
-	}
-	if len(order) != len(seen) || buf.Strides != nil || buf.Folding != nil {
+	if !permutes(order, len(buf.Shape)) || buf.Strides != nil || buf.Folding != nil {
 		s.refuse(step, b.name, "order %v does not permute the %d axes of %s, or it has strides of its own", order, len(buf.Shape), buf.Name)
 		return
 	}
@@ -100,4 +92,16 @@ func (s *Schedule) TransformLayout(b Block, order ...int) {
 	}
 	s.setRoot(m.MapStmt(s.fn.Root().Body), allocs)
 	s.record(step, []string{b.id}, []string{ints(order)})
+}
+
+// permutes reports whether order holds each of 0 to n-1 once.
+func permutes(order []int, n int) bool {
+	seen := make([]bool, n)
+	for _, axis := range order {
+		if axis < 0 || axis >= n || seen[axis] {
+			return false
+		}
+		seen[axis] = true
+	}
+	return len(order) == n
 }
