@@ -84,28 +84,24 @@ func guard(st tir.Stmt, cond tir.Expr) tir.Stmt {
 // simplifyBindings simplifies the values and guards of the blocks below st, which stands inside the loops around.
 func simplifyBindings(st tir.Stmt, around []*tir.For) tir.Stmt {
 	a := analyzer(around)
-	var visit func(st tir.Stmt) tir.Stmt
-	visit = func(st tir.Stmt) tir.Stmt {
-		m := &tir.Mapper{Enter: func(n tir.Stmt) (tir.Stmt, bool) {
-			switch n := n.(type) {
-			case *tir.For:
-				a.BindExpr(n.Var, n.Min, n.Extent)
-			case *tir.BlockRealize:
-				values := make([]tir.Expr, len(n.Values))
-				for i, v := range n.Values {
-					values[i] = a.Simplify(v)
-				}
-				where := n.Where
-				if where != nil {
-					where = tir.All(a.Simplify(where))
-				}
-				return &tir.BlockRealize{Values: values, Where: where, Block: n.Block}, true
+	m := &tir.Mapper{Enter: func(n tir.Stmt) (tir.Stmt, bool) {
+		switch n := n.(type) {
+		case *tir.For:
+			a.BindExpr(n.Var, n.Min, n.Extent)
+		case *tir.BlockRealize:
+			values := make([]tir.Expr, len(n.Values))
+			for i, v := range n.Values {
+				values[i] = a.Simplify(v)
 			}
-			return nil, false
-		}}
-		return m.MapStmt(st)
-	}
-	return visit(st)
+			where := n.Where
+			if where != nil {
+				where = tir.All(a.Simplify(where))
+			}
+			return &tir.BlockRealize{Values: values, Where: where, Block: n.Block}, true
+		}
+		return nil, false
+	}}
+	return m.MapStmt(st)
 }
 
 // Fuse makes one loop of directly nested ones, outermost first:
