@@ -27,6 +27,7 @@ type nestPlan struct {
 	common  []bool // the axes of the result that all members share
 	last    int    // the last axis longer than 1, or -1
 	vector  int    // how many elements along it are computed together
+	side    int    // an axis that is walked in squares with it, or -1
 }
 
 // group makes one nest of a result and the stages that it is made of, in order of computation.
@@ -38,14 +39,13 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 	if p.s.Err() != nil {
 		return
 	}
-	n.common, n.last, n.vector = p.common(n.def, n.members), lastLong(n.shape), 1
-	side := -1
+	n.common, n.last, n.vector, n.side = p.common(n.def, n.members), lastLong(n.shape), 1, -1
 	if n.last >= 0 {
 		n.vector = p.vectorLength(n.shape[n.last], p.lanes(n.def, n.members), p.most(n.members, n.common[n.last]))
 		if len(n.members) == 0 {
 			var most int
-			if side, most = scatter(n.def, n.last, min(n.vector, p.t.Lanes(32))); most == 1 && n.vector > 1 {
-				p.walk(p.s.Loops(n.out), side, n.last, n.def)
+			if n.side, most = scatter(n.def, n.last, min(n.vector, p.t.Lanes(32))); most == 1 && n.vector > 1 {
+				p.walk(p.s.Loops(n.out), n.side, n.last, n.def)
 				return
 			}
 			n.vector = min(n.vector, most)
@@ -84,11 +84,15 @@ func (p *plain) shape(n *nestPlan) {
 	if s.Err() != nil {
 		return
 	}
-	var outer, inner, vector []schedule.Loop
+	var outer, inner, turned, vector []schedule.Loop
 	for axis, l := range loops[len(loops)-len(n.shape):] {
 		if axis == n.last && n.vector > 1 {
 			parts := s.Split(l, 0, n.vector)
 			l, vector = parts[0], parts[1:]
+		}
+		if axis == n.side {
+			parts := s.Split(l, 0, squareSide)
+			l, turned = parts[0], parts[1:]
 		}
 		if n.common[axis] || len(n.members) == 0 {
 			outer = append(outer, l)
@@ -96,7 +100,7 @@ func (p *plain) shape(n *nestPlan) {
 			inner = append(inner, l)
 		}
 	}
-	s.Reorder(append(append(append([]schedule.Loop{}, outer...), inner...), vector...)...)
+	s.Reorder(append(append(append(append([]schedule.Loop{}, outer...), inner...), turned...), vector...)...)
 	work := p.work(n.def, n.members)
 	single := len(outer) == 0 && work < 1<<23 // all members in one kernel, which then runs on one thread
 	chain := p.parallel(outer, work)
