@@ -114,3 +114,23 @@ func TestDepthwisePaddingAroundOneTap(t *testing.T) {
 		}
 	}
 }
+
+// TestColumns convolves images of one column, which lowering lays along a row.
+func TestColumns(t *testing.T) {
+	targets := hosts(t)
+	b := &builder{rng: rand.New(rand.NewPCG(3, 4))}
+	x, w, bias := b.param(tensor.Shape{2, 20, 1, 5}), b.param(tensor.Shape{1, 3, 1, 5, 32}), b.param(tensor.Shape{24})
+	skip := b.param(tensor.Shape{2, 10, 1, 24})
+	conv := b.call("nn.conv2d", &relay.ConvAttrs{Strides: []int{2, 1}, Padding: []int{1, 0, 1, 0}, Dilation: []int{1, 1}, Groups: 1, Channels: 24,
+		KernelSize: []int{3, 1}, DataLayout: "NHWC", KernelLayout: "OHWI32o"}, x, w)
+	y := b.call("add", nil, b.call("nn.bias_add", &relay.AxisAttrs{Axis: 3}, conv, bias), skip)
+	fn := relay.NewFunction(b.params, y, true, nil, diag.Pos{})
+	in := make([]*tensor.Tensor, len(fn.Params))
+	for i, p := range fn.Params {
+		in[i] = randomWide(b.rng, relay.Tensor(p)).Narrow()
+	}
+	for _, h := range targets {
+		require.NoError(t, check(fn, in, h))
+	}
+	require.Equal(t, tensor.Shape{2, 1, 20, 5}, relay.Tensor(straighten(fn).Params[0]).Shape)
+}

@@ -354,7 +354,7 @@ func (d *Definition) prune(f *tir.Func) {
 func Func(fn *relay.Function, name string, tables *Tables, t *target.Target, notes *diag.Notes) (*Result, error) {
 	fn = collapse(fn)
 	if t.Kind == target.CPU {
-		fn = coalesce(fn)
+		fn = coalesce(straighten(fn))
 	}
 	def, err := Define(fn, tables, t)
 	if err != nil {
