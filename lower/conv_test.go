@@ -134,3 +134,16 @@ func TestColumns(t *testing.T) {
 	}
 	require.Equal(t, tensor.Shape{2, 1, 20, 5}, relay.Tensor(straighten(fn).Params[0]).Shape)
 }
+
+// TestConvOfNoChannels has sums of nothing: the bias remains.
+func TestConvOfNoChannels(t *testing.T) {
+	for _, h := range hosts(t) {
+		c := convCase{1, 4, 4, 0, 20, 3, 1, 1, 1, true}
+		fn := c.function(t, 32)
+		in := make([]*tensor.Tensor, len(fn.Params))
+		for i, p := range fn.Params {
+			in[i] = randomWide(rand.New(rand.NewPCG(1, 2)), relay.Tensor(p)).Narrow()
+		}
+		require.NoError(t, check(fn, in, h))
+	}
+}

@@ -208,9 +208,10 @@ func (d *Definition) stageOf(b *tir.Buffer) *te.Tensor {
 	return nil
 }
 
-// SetAnchor makes the operator the one whose loops decide the schedule; the first one stays.
+// SetAnchor makes the operator the one whose loops decide the schedule; the first one stays. A stage that sums up nothing,
+// which has no reduction, decides nothing.
 func (s *Site) SetAnchor(a *Anchor) {
-	if s.def.Anchor == nil {
+	if s.def.Anchor == nil && a.Stage.ReduceAxes() > 0 {
 		s.def.Anchor = a
 	}
 }
