@@ -107,8 +107,10 @@ func lrn(s *Site, a *relay.LRNAttrs) ([]Operand, error) {
 	x := s.keep(s.In[0])
 	d := working(x.DType)
 	axis := relay.NormalAxis(a.Axis, len(x.Shape))
-	sum := s.Reduce(x.Shape, d, []int{a.Size}, num(d, 0), tir.Plus, func(i, k []tir.Expr) tir.Expr {
-		at := offset(tir.Plus(i[axis], k[0]), -(a.Size-1)/2)
+	reach := max(x.Shape[axis]-1, 0) // a window is no longer than what it can reach
+	before, after := min((a.Size-1)/2, reach), min(a.Size/2, reach)
+	sum := s.Reduce(x.Shape, d, []int{before + 1 + after}, num(d, 0), tir.Plus, func(i, k []tir.Expr) tir.Expr {
+		at := offset(tir.Plus(i[axis], k[0]), -before)
 		return tir.Sel(within(at, x.Shape[axis]), square(x.wide(with(i, axis, at)...)), num(d, 0))
 	})
 	return s.Result(func(i []tir.Expr) tir.Expr {

@@ -104,7 +104,7 @@ func TestNorm(t *testing.T) {
 			opCase{op: "nn.group_norm", attrs: &relay.GroupNormAttrs{NumGroups: 2, Axis: -1, Epsilon: 1e-5, Center: c, Scale: s},
 				in: one(typ(tensor.Float16, 2, 3, 4, 6), typ(tensor.Float16, 6), typ(tensor.Float16, 6))})
 	}
-	for _, size := range []int{1, 4, 5} {
+	for _, size := range []int{1, 4, 5, 1 << 40} {
 		for _, beta := range []float64{0.75, 0.5, 1, 0.6} {
 			cases = append(cases, opCase{op: "nn.lrn", attrs: &relay.LRNAttrs{Size: size, Axis: 1, Bias: 2, Alpha: 0.1, Beta: beta}, in: one(f32(1, 7, 3, 4))},
 				opCase{op: "nn.lrn", attrs: &relay.LRNAttrs{Size: size, Axis: -1, Bias: 2, Alpha: 0.1, Beta: beta}, in: one(f32(1, 3, 4, 19))})
