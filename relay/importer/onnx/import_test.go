@@ -399,3 +399,13 @@ func TestManyOutputs(t *testing.T) {
 	m, _ := load(t, model(13, g), Options{})
 	require.Len(t, m.Main().Body.Type().(*relay.TupleType).Fields, 3000)
 }
+
+func TestBatchNormOfOneAxisHasOneChannel(t *testing.T) {
+	g := graphOf(values(value("x", 1, 3)), values(value("y", 1)), op("BatchNormalization", names("x", "s", "b", "m", "v"), names("y"), attr("epsilon", 0.0)))
+	for i, v := range []float32{2, 1, 3, 4} {
+		g.Initializer = append(g.Initializer, floats("sbmv"[i:i+1], []int64{1}, v))
+	}
+	m, _ := load(t, model(17, g), Options{})
+	y := compute(t, m, tensor.Of(tensor.Float32, tensor.Shape{3}, float32(3), 5, 7))
+	require.Equal(t, []float32{1, 3, 5}, tensor.View[float32](y[0]))
+}

@@ -11,7 +11,14 @@ import (
 // variance are those of the operand, and the running ones are updated.
 func batchNorm(n *node) []relay.Expr {
 	x, scale, bias, mean, variance := n.in(0), n.in(1), n.in(2), n.in(3), n.in(4)
-	n.wants(n.rank(x) >= 2, "an operand of shape %v, wanted two axes or more", n.shape(x))
+	if s := n.known(x); len(s) == 1 { // one channel
+		flat := *n
+		flat.args = append([]relay.Expr{n.reshape(x, tensor.Shape{s[0], 1})}, n.args[1:]...)
+		out := batchNorm(&flat)
+		out[0] = n.reshape(out[0], s)
+		return out
+	}
+	n.wants(n.rank(x) >= 2, "an operand of shape %v, wanted an axis or more", n.shape(x))
 	epsilon := n.float("epsilon", 1e-5)
 	d := n.dtype(x)
 	if n.opset >= 14 && n.flag("training_mode", false) {
