@@ -2,6 +2,7 @@ package texel
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/texel-ml/texel/internal/numtest"
 	"github.com/texel-ml/texel/relay"
@@ -28,10 +29,11 @@ type CertificateLayer struct {
 	Name      string       `json:"name"`
 	Nodes     []string     `json:"nodes,omitempty"`
 	DType     tensor.DType `json:"dtype"`
-	Reduction int          `json:"reduction"` // K: the longest sum
-	Steps     int          `json:"steps"`     // s: other roundings
-	Gain      float64      `json:"gain"`      // the largest sum of magnitudes of one output's weights, at least 1
-	Bound     float64      `json:"bound"`     // absolute error for operands of magnitude up to 1
+	Reduction int          `json:"reduction"`           // K: the longest sum
+	Steps     int          `json:"steps"`               // s: other roundings
+	Gain      float64      `json:"gain"`                // the largest sum of magnitudes of one output's weights, at least 1
+	Bound     float64      `json:"bound"`               // absolute error for operands of magnitude up to 1
+	Unbounded bool         `json:"unbounded,omitempty"` // a weight is infinite or NaN: nothing is promised, gain and bound are 0
 }
 
 const certificateRule = "bound = gain * u(dtype) * (4*(steps+1) + 2*sqrt(reduction)), for operands of magnitude up to 1; u is half the distance of 1 to the next number"
@@ -67,6 +69,9 @@ func (l *layer) certify() CertificateLayer {
 		}
 	}
 	c.Bound = c.Gain * numtest.Relative(c.DType, w.reduction, w.steps)
+	if math.IsNaN(c.Bound) || math.IsInf(c.Bound, 0) {
+		c.Gain, c.Bound, c.Unbounded = 0, 0, true
+	}
 	return c
 }
 

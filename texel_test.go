@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/picture"
+	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/tensor"
 )
 
@@ -312,6 +314,28 @@ func TestTheCertificateIsAFunctionOfTheModel(t *testing.T) {
 	require.Greater(t, layer["gain"], 1.0)
 	u := 0x1p-24
 	require.InEpsilon(t, layer["gain"].(float64)*u*(4*(layer["steps"].(float64)+1)+2*math.Sqrt(27)), layer["bound"], 1e-9)
+}
+
+func TestAWeightThatIsNaNHasNoBound(t *testing.T) {
+	data, err := os.ReadFile(fixture("mlp"))
+	require.NoError(t, err)
+	m, err := texel.Import(context.Background(), fixture("mlp"), texel.Options{}, nil)
+	require.NoError(t, err)
+	for e := range relay.PostOrder(m.Main(), false) {
+		if k, ok := e.(*relay.Constant); ok && len(k.Value.Shape) == 2 {
+			at := bytes.Index(data, k.Value.Data)
+			require.Positive(t, at)
+			binary.LittleEndian.PutUint32(data[at:], math.Float32bits(float32(math.NaN())))
+		}
+	}
+	require.NoError(t, m.Close())
+	path := filepath.Join(t.TempDir(), "nan.onnx")
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	f, err := artifact.Open(compiled(t, path, texel.Options{}), artifact.OpenOptions{})
+	require.NoError(t, err)
+	defer f.Close()
+	text, _ := f.Entry(artifact.CertificateEntry)
+	require.Contains(t, string(text), `"gain":0,"bound":0,"unbounded":true`)
 }
 
 func TestKeepIR(t *testing.T) {
