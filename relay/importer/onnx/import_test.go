@@ -3,6 +3,7 @@ package onnx
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -408,4 +409,14 @@ func TestBatchNormOfOneAxisHasOneChannel(t *testing.T) {
 	m, _ := load(t, model(17, g), Options{})
 	y := compute(t, m, tensor.Of(tensor.Float32, tensor.Shape{3}, float32(3), 5, 7))
 	require.Equal(t, []float32{1, 3, 5}, tensor.View[float32](y[0]))
+}
+
+func TestADiagonalFarAwayLeavesTheMatrixWhole(t *testing.T) {
+	for k, want := range map[int64][]float32{math.MinInt64: {1, 2, 3, 4}, math.MaxInt64: {0, 0, 0, 0}} {
+		g := graphOf(values(value("x", 1, 2, 2)), values(value("y", 1)), op("Trilu", names("x", "k"), names("y")))
+		g.Initializer = []*pb.TensorProto{int64s("k", nil, k)}
+		m, _ := load(t, model(17, g), Options{})
+		y := compute(t, m, tensor.Of(tensor.Float32, tensor.Shape{2, 2}, float32(1), 2, 3, 4))
+		require.Equal(t, want, tensor.View[float32](y[0]), "k = %d", k)
+	}
 }

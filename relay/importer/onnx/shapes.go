@@ -474,7 +474,7 @@ func trilu(n *node) []relay.Expr {
 	k := 0
 	if list, ok := n.intsAt(1, "the diagonal"); ok {
 		n.wants(len(list) == 1, "%d diagonals, wanted one", len(list))
-		k = list[0]
+		k = min(max(list[0], -math.MaxInt32), math.MaxInt32) // beyond every axis is far enough
 	}
 	return one(n.call("trilu", &relay.TriluAttrs{Upper: n.flag("upper", true), K: k}, n.in(0)))
 }
