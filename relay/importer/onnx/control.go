@@ -46,7 +46,7 @@ func loop(n *node) []relay.Expr {
 	body := n.subgraph("body")
 	trips := int(^uint(0) >> 1)
 	if n.opt(0) != nil {
-		trips = int(n.scalarAt(0, "the trip count", 0))
+		trips = n.intAt(0, "the trip count", 0)
 	}
 	condition := n.opt(1)
 	state := slices.Clone(n.args[min(2, len(n.args)):])

@@ -420,3 +420,15 @@ func TestADiagonalFarAwayLeavesTheMatrixWhole(t *testing.T) {
 		require.Equal(t, want, tensor.View[float32](y[0]), "k = %d", k)
 	}
 }
+
+// TestALoopWithoutLimit has the trip count that exporters give a loop that ends by its condition.
+func TestALoopWithoutLimit(t *testing.T) {
+	body := graphOf(values(value("i", 7), value("go", 9), value("s", 1)), values(value("more", 9), value("r", 1)),
+		op("Less", names("i", "last"), names("more")), op("Add", names("s", "s"), names("r")))
+	g := graphOf(values(value("x", 1, 1)), values(value("y", 1)), op("Loop", names("trips", "yes", "x"), names("y"), attr("body", body)))
+	g.Initializer = []*pb.TensorProto{int64s("trips", nil, math.MaxInt64), int64s("last", nil, 4),
+		{Name: proto.String("yes"), DataType: proto.Int32(9), Int32Data: []int32{1}}}
+	m, _ := load(t, model(17, g), Options{})
+	y := compute(t, m, tensor.Of(tensor.Float32, tensor.Shape{1}, float32(1)))
+	require.Equal(t, []float32{32}, tensor.View[float32](y[0])) // rounds 0 to 4
+}

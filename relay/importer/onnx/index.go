@@ -88,7 +88,7 @@ func (n *node) reduction() string {
 // oneHot puts values[1] at the index along a new axis and values[0] elsewhere. An index outside gives no hot element.
 func oneHot(n *node) []relay.Expr {
 	index, values := n.in(0), n.in(2)
-	depth := int(n.scalarAt(1, "the depth", 0))
+	depth := n.intAt(1, "the depth", 0)
 	n.wants(elems(n.typ(values)) == 2, "values of shape %v, wanted two", n.shape(values))
 	if !n.dtype(index).IsInt() {
 		index = n.cast(index, tensor.Int64)
@@ -307,7 +307,7 @@ func topK(n *node) []relay.Expr {
 	x := n.in(0)
 	k := n.int("k", 0)
 	if n.opset >= 10 {
-		k = int(n.scalarAt(1, "k", 0))
+		k = n.intAt(1, "k", 0)
 	}
 	axis := n.axis(n.int("axis", -1), n.rank(x))
 	n.wants(k >= 0 && k <= n.known(x)[axis], "k is %d for an axis of extent %d", k, n.known(x)[axis])

@@ -364,6 +364,21 @@ func (n *node) scalarAt(i int, what string, otherwise float64) float64 {
 	return list[0]
 }
 
+// intAt is scalarAt for an integer, which a float64 need not hold; a number that is none is cut off and clamped.
+func (n *node) intAt(i int, what string, otherwise int) int {
+	e := n.opt(i)
+	if e == nil {
+		return otherwise
+	}
+	if w := n.value(e, what); len(w.I) == 1 {
+		return int(w.I[0])
+	}
+	const most = 1 << 62
+	v := n.scalarAt(i, what, 0)
+	n.wants(!math.IsNaN(v), "%s is NaN", what)
+	return int(min(max(v, -most), most))
+}
+
 // attrOrInts returns a list that was an attribute before opset since, and is operand i from it on.
 func (n *node) attrOrInts(name string, i, since int) ([]int, bool) {
 	if n.opset >= since {

@@ -196,7 +196,7 @@ func tile(n *node) []relay.Expr {
 	x := n.in(0)
 	if n.opset < 6 { // tiles and the axis were two scalars
 		reps := slices.Repeat([]int{1}, n.rank(x))
-		reps[n.axis(int(n.scalarAt(2, "the axis", 0)), n.rank(x))] = int(n.scalarAt(1, "the repeats", 1))
+		reps[n.axis(n.intAt(2, "the axis", 0), n.rank(x))] = n.intAt(1, "the repeats", 1)
 		return one(n.tile(x, reps))
 	}
 	reps, ok := n.intsAt(1, "the repeats")

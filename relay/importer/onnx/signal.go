@@ -10,7 +10,7 @@ import (
 // raisedCosine is a window Σ_k a_k cos(2πki/N) with N the size, or the size less 1 when it is not periodic.
 func raisedCosine(coefficients ...float64) func(*node) []relay.Expr {
 	return func(n *node) []relay.Expr {
-		size := int(n.scalarAt(0, "the size", 0))
+		size := n.intAt(0, "the size", 0)
 		n.wants(size >= 0 && size <= 1<<20, "a window of %d", size)
 		period := float64(size)
 		if !n.flag("periodic", true) {
@@ -32,7 +32,7 @@ func raisedCosine(coefficients ...float64) func(*node) []relay.Expr {
 
 // melWeightMatrix maps the bins of a spectrum to triangular bands that are equally wide on the mel scale.
 func melWeightMatrix(n *node) []relay.Expr {
-	bands, length := int(n.scalarAt(0, "num_mel_bins", 0)), int(n.scalarAt(1, "dft_length", 0))
+	bands, length := n.intAt(0, "num_mel_bins", 0), n.intAt(1, "dft_length", 0)
 	rate := n.scalarAt(2, "sample_rate", 1)
 	n.wants(bands >= 0 && length >= 0 && rate > 0 && bands <= 1<<16 && length <= 1<<20 && (length/2+1)*bands <= 1<<20, "%d bands of %d bins", bands, length/2+1)
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
@@ -72,7 +72,7 @@ func dft(n *node) []relay.Expr {
 	n.wants(len(s) >= 2 && (s[len(s)-1] == 1 || s[len(s)-1] == 2), "an operand of shape %v", s)
 	axis := n.int("axis", 1)
 	if n.opset >= 20 {
-		axis = int(n.scalarAt(2, "the axis", -2))
+		axis = n.intAt(2, "the axis", -2)
 	}
 	axis = n.axis(axis, len(s))
 	n.wants(axis != len(s)-1, "axis %d holds real and imaginary parts", axis)
@@ -81,7 +81,7 @@ func dft(n *node) []relay.Expr {
 	if inverse && onesided {
 		length = 2 * (s[axis] - 1)
 	}
-	length = int(n.scalarAt(1, "dft_length", float64(length)))
+	length = n.intAt(1, "dft_length", length)
 	return one(n.dft(x, axis, length, inverse, onesided))
 }
 
@@ -161,13 +161,13 @@ func stft(n *node) []relay.Expr {
 	if len(s) == 2 {
 		x, s = n.reshape(x, append(s.Clone(), 1)), append(s.Clone(), 1)
 	}
-	hop := int(n.scalarAt(1, "frame_step", 0))
+	hop := n.intAt(1, "frame_step", 0)
 	window := n.opt(2)
 	length := 0
 	if window != nil {
 		length = n.known(window).Elems()
 	}
-	length = int(n.scalarAt(3, "frame_length", float64(length)))
+	length = n.intAt(3, "frame_length", length)
 	n.wants(len(s) == 3 && hop > 0 && length > 0 && length <= s[1], "frames of %d every %d of a signal of shape %v", length, hop, s)
 	n.wants(window == nil || n.shape(window).Equal(tensor.Shape{length}), "a window for frames of %d", length)
 	frames := (s[1]-length)/hop + 1
