@@ -44,11 +44,15 @@ type group struct {
 	members []*relay.Call // operands before users
 	made    int           // when out is computed, in order of execution
 	weight  int           // how often operators stand in the expression of one element of out
+	params  int           // how many values the function takes at most
 }
 
 // mostWeight bounds the expression that one element of a group is computed by. An operator that reads its operand twice
 // doubles what lies before it, so that long chains have to be cut.
 const mostWeight = 96
+
+// mostParams bounds the values that one function takes, and with them the buffers of a kernel.
+const mostParams = 512
 
 // repeats tells, for operators that use the element of an operand more than once, how often.
 var repeats = map[string]int{"nn.hard_swish": 2, "nn.swish": 2, "nn.gelu": 3, "nn.mish": 2, "nn.elu": 2, "nn.selu": 2, "nn.celu": 2,
@@ -77,7 +81,7 @@ type fuser struct {
 // visit gives c a group of its own, or puts it together with groups of its operands.
 func (f *fuser) visit(c *relay.Call) {
 	f.made++
-	own := &group{class: c.Op.Class, out: c, members: []*relay.Call{c}, made: f.made, weight: 1}
+	own := &group{class: c.Op.Class, out: c, members: []*relay.Call{c}, made: f.made, weight: 1, params: len(f.operands(c))}
 	f.group[c] = own
 	if f.isView(c) || c.Op.Class == relay.Opaque {
 		return
@@ -97,11 +101,15 @@ func (f *fuser) visit(c *relay.Call) {
 		if why == "" && weigh(c, append(taken[:len(taken):len(taken)], g)) > mostWeight {
 			why = "the expression of an element would be too long"
 		}
+		if why == "" && own.params+g.params-1 > mostParams && g.params > 1 {
+			why = "the function would take too many values"
+		}
 		if why != "" {
 			f.o.Notes.Add(diag.Unfused, "fuse-ops", nodeName(c), "does not join %s: %s", nodeName(p), why)
 			continue
 		}
 		taken = append(taken, g)
+		own.params += g.params - 1
 	}
 	own.weight = weigh(c, taken)
 	for _, g := range taken {

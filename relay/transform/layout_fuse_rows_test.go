@@ -2,6 +2,7 @@ package transform
 
 import (
 	"context"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -122,4 +123,26 @@ func TestAPassHasOneName(t *testing.T) {
 		}
 		require.True(t, found, "no documented func %s in the file of %s", function, p.Name)
 	}
+}
+
+// TestAFunctionTakesABoundedNumberOfValues joins joins of many inputs.
+func TestAFunctionTakesABoundedNumberOfValues(t *testing.T) {
+	g := newGraph(t)
+	var joined []relay.Expr
+	for i := range 20 {
+		var list []relay.Expr
+		for k := range 60 {
+			list = append(list, g.input(fmt.Sprintf("x%d_%d", i, k), 1))
+		}
+		joined = append(joined, g.call("concatenate", &relay.ConcatAttrs{}, g.tuple(list...)))
+	}
+	before := g.module(g.call("concatenate", &relay.ConcatAttrs{}, g.tuple(joined...)))
+	after, err := FuseOps(context.Background(), before, &Options{Ops: g.ops})
+	require.NoError(t, err)
+	for e := range relay.PostOrder(after.Main(), true) {
+		if fn, ok := e.(*relay.Function); ok && fn.Primitive {
+			require.LessOrEqual(t, len(fn.Params), mostParams)
+		}
+	}
+	sameAnswers(t, before, after)
 }
