@@ -12,12 +12,13 @@ import (
 const (
 	maxTensors  = 1 << 18
 	maxLaunches = 1 << 18
-	maxBytes    = 1 << 46 // of one tensor or pool
 	maxPools    = 1 << 10
 	maxOperands = 1 << 13 // reads, writes and buffers of one launch
 	maxInPlace  = 1 << 6  // in-place pairs of one launch
 	maxWork     = 1 << 30 // cells that the walk over the abstract memory visits
 
+	// MaxBytes bounds the bytes of one tensor, one pool and the scratch of one thread.
+	MaxBytes = 1 << 46
 	// Alignment is that of every tensor in an arena that is not an alias, in bytes.
 	Alignment = 64
 )
@@ -70,7 +71,7 @@ func (c *checker) pools() error {
 			return bad(pool.Name, "name of a pool must be there and be unique")
 		}
 		c.pool[pool.Name] = i
-		if pool.Bytes < 0 || pool.Bytes > maxBytes || pool.Width < 0 || pool.Height < 0 || pool.Width > math.MaxInt32 || pool.Height > math.MaxInt32 {
+		if pool.Bytes < 0 || pool.Bytes > MaxBytes || pool.Width < 0 || pool.Height < 0 || pool.Width > math.MaxInt32 || pool.Height > math.MaxInt32 {
 			return bad(pool.Name, "size of the pool is out of range")
 		}
 		switch pool.Kind {
@@ -162,14 +163,14 @@ func checkSize(t *Tensor) error {
 		return bad(t.Name, "tensor has no element type")
 	}
 	elems := t.Shape.Elems()
-	if elems < 0 || int64(elems) > maxBytes/8 {
+	if elems < 0 || int64(elems) > MaxBytes/8 {
 		return bad(t.Name, "shape %v is unknown or too large", t.Shape)
 	}
 	logical := int64(t.DType.Bytes(elems))
-	if t.Bytes < logical || t.Bytes > maxBytes {
+	if t.Bytes < logical || t.Bytes > MaxBytes {
 		return bad(t.Name, "tensor of shape %v and type %v needs at least %d bytes, found %d", t.Shape, t.DType, logical, t.Bytes)
 	}
-	if t.Offset < 0 || t.Offset > maxBytes || t.AliasOffset < 0 || t.AliasOffset > maxBytes {
+	if t.Offset < 0 || t.Offset > MaxBytes || t.AliasOffset < 0 || t.AliasOffset > MaxBytes {
 		return bad(t.Name, "offset is out of range")
 	}
 	if t.AliasOf == "" && t.AliasOffset != 0 {
@@ -195,7 +196,7 @@ func checkImage(t *Tensor, pool *Pool) error {
 	}
 	if pool.Kind == ImageOverBuffer {
 		texel := int64(4*t.DType.Bits()+7) / 8
-		if m.RowPitch < m.Width*texel || m.RowPitch > maxBytes/limit || m.RowPitch*m.Height*max(1, m.Layers) > t.Bytes {
+		if m.RowPitch < m.Width*texel || m.RowPitch > MaxBytes/limit || m.RowPitch*m.Height*max(1, m.Layers) > t.Bytes {
 			return bad(t.Name, "row pitch %d does not hold %d texels of %d bytes, or %d rows exceed %d bytes", m.RowPitch, m.Width, texel, m.Height, t.Bytes)
 		}
 	}
@@ -275,7 +276,7 @@ func (c *checker) weights() error {
 		if raw, err := hex.DecodeString(w.Digest); err != nil || len(raw) != 32 {
 			return bad(w.Tensor, "digest %q is not that of SHA-256", w.Digest)
 		}
-		if sum += w.Bytes; sum > maxBytes {
+		if sum += w.Bytes; sum > MaxBytes {
 			return bad(w.Tensor, "weights are too large")
 		}
 	}
@@ -305,7 +306,7 @@ func (c *checker) kernels() error {
 			return bad(k.Name, "kernel needs %d bytes of scratch, scratch_bytes is %d", k.Scratch, c.plan.ScratchBytes)
 		}
 	}
-	if c.plan.ScratchBytes < 0 || c.plan.ScratchBytes > maxBytes {
+	if c.plan.ScratchBytes < 0 || c.plan.ScratchBytes > MaxBytes {
 		return bad("", "scratch_bytes %d is out of range", c.plan.ScratchBytes)
 	}
 	return nil

@@ -34,7 +34,12 @@ type Options struct {
 
 // Assign sets offsets, lives, the in-place pairs that are used, the size of each arena, the totals and Memory of p.
 // Tensors outside pools of kind arena and image-over-buffer get their offset from what they are a view of.
+//
+// A plan whose tensors together are larger than any memory is unsupported.
 func Assign(p *artifact.Plan, opt Options) error {
+	if err := checkSizes(p); err != nil {
+		return err
+	}
 	if err := p.SetLives(); err != nil {
 		return err
 	}
@@ -102,6 +107,24 @@ func Assign(p *artifact.Plan, opt Options) error {
 		}
 	}
 	p.Memory.Padding -= p.Memory.Planned
+	return nil
+}
+
+// checkSizes refuses what no machine holds, before sums of sizes are taken.
+func checkSizes(p *artifact.Plan) error {
+	left := int64(artifact.MaxBytes)
+	for i := range p.Tensors {
+		t := &p.Tensors[i]
+		if t.Bytes > left {
+			return diag.Unsupported("memplan", t.Name, "the tensors up to this one, of shape %v, have more than %d bytes", t.Shape, int64(artifact.MaxBytes))
+		}
+		left -= t.Bytes
+	}
+	for _, k := range p.Kernels {
+		if k.Scratch > artifact.MaxBytes {
+			return diag.Unsupported("memplan", k.Name, "the kernel needs %d bytes of scratch, at most %d are planned", k.Scratch, int64(artifact.MaxBytes))
+		}
+	}
 	return nil
 }
 

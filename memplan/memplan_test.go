@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/texel-ml/texel/artifact"
+	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tensor"
 )
 
@@ -284,4 +285,14 @@ func TestPublishedModel(t *testing.T) {
 	require.NoError(t, g.plan.Check())
 	require.Equal(t, int64(4816896), g.plan.ArenaBytes, "4.594 MiB")
 	require.Equal(t, g.plan.Memory.LowerBound, g.plan.ArenaBytes)
+}
+
+func TestMoreThanAnyMemoryIsUnsupported(t *testing.T) {
+	g := newGraph(64)
+	g.tensor("a", 1<<45)
+	g.tensor("b", 1<<45)
+	require.ErrorIs(t, Assign(g.plan, Options{}), diag.ErrUnsupported)
+	g = newGraph(64)
+	g.plan.Kernels[0].Scratch = 1 << 50
+	require.ErrorIs(t, Assign(g.plan, Options{}), diag.ErrUnsupported)
 }

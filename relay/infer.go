@@ -7,8 +7,9 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// maxElems bounds the elements of one tensor, so that sizes in bytes and offsets cannot overflow.
-const maxElems = 1 << 48
+// maxElems bounds the elements of one tensor, so that sizes in bytes and offsets cannot overflow and a plan
+// can state them.
+const maxElems = 1 << 42
 
 // Tensor returns the type of operand i, every axis of which must have a known extent.
 func (s *Site) Tensor(i int) (*TensorType, error) {
