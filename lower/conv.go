@@ -49,7 +49,7 @@ func lowerConv(s *Site) ([]Operand, error) {
 		anchor.Pad = x.Tensor // computed on the way: once a block, not once a use
 	}
 	weight := s.Tensor(1)
-	d := s.Out().DType
+	d := working(s.Out().DType)
 	position := func(i, r []tir.Expr, n int) tir.Expr {
 		pos := tir.Plus(tir.Times(logicalIndex(out, i)[spatial[n]], tir.I(a.Strides[n])), tir.Times(r[n], tir.I(a.Dilation[n])))
 		return tir.Minus(pos, tir.I(begin[n]))
@@ -70,7 +70,7 @@ func lowerConv(s *Site) ([]Operand, error) {
 		for n := range spatial {
 			from[spatial[n]], tap[spatial[n]] = position(i, r, n), r[n]
 		}
-		return tir.Times(source.At(physicalIndex(data, from)...), weight.At(physicalIndex(kernel, tap)...))
+		return tir.Times(as(d, source.At(physicalIndex(data, from)...)), as(d, weight.At(physicalIndex(kernel, tap)...)))
 	})
 	if depthwise && padded {
 		result.Tensor.Where(func(i, r []tir.Expr) tir.Expr {
@@ -83,8 +83,18 @@ func lowerConv(s *Site) ([]Operand, error) {
 	}
 	anchor.Stage, anchor.Weight = result.Tensor, weight
 	s.SetAnchor(anchor)
-	result.Shape = s.Out().Shape
-	return []Operand{result}, nil
+	return s.accumulated(result), nil
+}
+
+// accumulated returns the result of an operator whose sum is wider than its result: in shape, padded to whole vectors, or
+// in type.
+func (s *Site) accumulated(sum Operand) []Operand {
+	sum.Shape = s.Out().Shape
+	if d := s.Out().DType; sum.DType != d {
+		wide := sum
+		sum = s.Compute(wide.Shape, d, func(i []tir.Expr) tir.Expr { return as(d, wide.At(i...)) })
+	}
+	return []Operand{sum}
 }
 
 // wholeVectors returns the shape in which a product with a packed weight is accumulated: its last axis goes up to whole
@@ -92,7 +102,7 @@ func lowerConv(s *Site) ([]Operand, error) {
 // registers than two whole ones.
 func wholeVectors(s *Site, shape tensor.Shape, packed int) tensor.Shape {
 	last := len(shape) - 1
-	lanes := s.t.Lanes(s.Out().DType.Bits())
+	lanes := s.t.Lanes(working(s.Out().DType).Bits())
 	if s.t.Kind != target.CPU || lanes <= 1 {
 		return shape
 	}

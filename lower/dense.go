@@ -15,7 +15,7 @@ var denseRules = map[string]OpRule{"matmul": lowerMatmul}
 //	matmul: out[…, m, n] = Σ_k a[…, m, k] · b[…, k, n]
 func lowerMatmul(s *Site) ([]Operand, error) {
 	x, w := s.In[0], s.In[1]
-	d := s.Out().DType
+	d := working(s.Out().DType)
 	k := x.Shape[len(x.Shape)-1]
 	anchor := &Anchor{Kind: "dense"}
 	var read func(i []tir.Expr, r tir.Expr) (a, b tir.Expr)
@@ -49,8 +49,7 @@ func lowerMatmul(s *Site) ([]Operand, error) {
 	})
 	anchor.Stage, anchor.Weight = result.Tensor, w.Tensor
 	s.SetAnchor(anchor)
-	result.Shape = s.Out().Shape
-	return []Operand{result}, nil
+	return s.accumulated(result), nil
 }
 
 // matmulReader reads operands of any rank as NumPy's matmul does: a vector on the left is a row, on the right a column,

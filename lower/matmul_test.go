@@ -32,3 +32,23 @@ func TestMatmul(t *testing.T) {
 		opCase{op: "nn.matmul", attrs: &relay.MatmulAttrs{}, in: one(f32(20, 0), f32(0, 40))})
 	runCases(t, cases)
 }
+
+// TestHalfSums has sums of 4,096 ones in float16 and bfloat16: their parts are held in float32, or they would stop at 2,048.
+func TestHalfSums(t *testing.T) {
+	ones := func(_ int, w *tensor.Wide) {
+		for i := range w.F {
+			w.F[i] = 1
+		}
+	}
+	conv := &relay.ConvAttrs{Strides: []int{1, 1}, Padding: []int{0, 0, 0, 0}, Dilation: []int{1, 1}, Groups: 1, DataLayout: "NHWC",
+		KernelLayout: "OHWI16o"}
+	var cases []opCase
+	for _, d := range []tensor.DType{tensor.Float16, tensor.BFloat16} {
+		cases = append(cases,
+			opCase{op: "nn.dense", attrs: &relay.DenseAttrs{}, in: one(typ(d, 2, 4096), typ(d, 3, 4096)), fill: ones},
+			opCase{op: "nn.dense", attrs: &relay.DenseAttrs{WeightLayout: "NK16n"}, in: one(typ(d, 2, 4096), typ(d, 1, 4096, 16)), fill: ones},
+			opCase{op: "nn.matmul", attrs: &relay.MatmulAttrs{}, in: one(typ(d, 2, 4096), typ(d, 4096, 3)), fill: ones},
+			opCase{op: "nn.conv2d", attrs: conv, in: one(typ(d, 1, 2, 2, 1024), typ(d, 1, 2, 2, 1024, 16)), fill: ones})
+	}
+	runCases(t, cases)
+}
