@@ -7,6 +7,8 @@ import (
 	"sync"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tensor"
@@ -83,12 +85,16 @@ func (m *Module) New(opt InstanceOptions) (*Instance, error) {
 func (in *Instance) Module() *Module { return in.module }
 
 // Input returns the memory of input i, to be filled by the caller. When nothing was bound it is allocated; a default
-// of the model is copied into it.
+// of the model is copied into it. It is nil when there is not that much memory.
 func (in *Instance) Input(i int) []byte {
 	p := &in.inputs[i]
 	if p.data == nil || !p.own && p.info.Default != "" && in.isDefault(p) {
 		old := p.data
-		p.data, p.own = aligned(p.bytes), true
+		data, err := aligned(p.info.Name, p.bytes)
+		if err != nil {
+			return nil
+		}
+		p.data, p.own = data, true
 		copy(p.data, old)
 		in.runner.BindInput(i, p.data)
 	}
@@ -210,7 +216,11 @@ func (in *Instance) run(ctx context.Context, visit func(pos int) error) error {
 	}
 	for i := range in.outputs {
 		if p := &in.outputs[i]; p.data == nil {
-			p.data, p.own = aligned(p.bytes), true
+			data, err := aligned(p.info.Name, p.bytes)
+			if err != nil {
+				return err
+			}
+			p.data, p.own = data, true
 			in.runner.BindOutput(i, p.data)
 		}
 	}
@@ -265,7 +275,10 @@ func (in *Instance) Infer(ctx context.Context, inputs map[string]*tensor.Tensor)
 		}
 		data := t.Data
 		if size := p.info.DType.Bits() / 8; size > 1 && !isAligned(data, size) {
-			data = aligned(len(t.Data))
+			var err error
+			if data, err = aligned(p.info.Name, len(t.Data)); err != nil {
+				return nil, err
+			}
 			copy(data, t.Data)
 		}
 		if err := in.BindInput(i, data); err != nil {
@@ -273,7 +286,11 @@ func (in *Instance) Infer(ctx context.Context, inputs map[string]*tensor.Tensor)
 		}
 	}
 	for i := range in.outputs {
-		if err := in.BindOutput(i, aligned(in.outputs[i].bytes)); err != nil {
+		data, err := aligned(in.outputs[i].info.Name, in.outputs[i].bytes)
+		if err != nil {
+			return nil, err
+		}
+		if err := in.BindOutput(i, data); err != nil {
 			return nil, err
 		}
 	}
@@ -321,9 +338,18 @@ func (in *Instance) Close() error {
 	return errors.Join(in.runner.Close(), in.module.release())
 }
 
-// aligned returns zeroed memory that starts at a multiple of 64 bytes.
-func aligned(n int) []byte {
+// aligned returns zeroed memory that starts at a multiple of 64 bytes. Go ends the program when it cannot have a piece, so
+// the system is asked first for a large one.
+func aligned(what string, n int) ([]byte, error) {
+	const large = 64 << 20
+	if n >= large {
+		probe, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err != nil {
+			return nil, diag.Missing("runtime", what, "%d bytes of memory are not to be had", n).By(err)
+		}
+		unix.Munmap(probe)
+	}
 	raw := make([]byte, n+63)
 	at := int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % 64)
-	return raw[at : at+n : at+n]
+	return raw[at : at+n : at+n], nil
 }

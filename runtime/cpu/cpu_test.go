@@ -490,3 +490,26 @@ func BenchmarkRun(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/launch")
 }
+
+// TestMemoryThatIsNotThere has an output, and a tensor of the arena, of 32 TiB.
+func TestMemoryThatIsNotThere(t *testing.T) {
+	const huge = 1 << 43
+	result := newModel()
+	result.input("x", n)
+	result.output("y", huge)
+	result.add(result.kernel("add", 1, 1, nil, "y", "x"))
+	in := instance(t, open(t, result.write(t, nil)), 1)
+	_, err := in.Infer(context.Background(), map[string]*tensor.Tensor{"x": tensor.New(tensor.Float32, tensor.Shape{n})})
+	require.ErrorIs(t, err, diag.ErrMissing)
+	require.ErrorContains(t, err, "y: 35184372088832 bytes of memory are not to be had")
+	require.NoError(t, in.BindInput(0, make([]byte, 4*n)))
+	require.ErrorIs(t, in.Run(context.Background()), diag.ErrMissing)
+
+	between := newModel()
+	between.input("x", n)
+	between.tensor("arena", "t", tensor.Float32, huge)
+	between.output("y", n)
+	between.add(between.kernel("add", 1, 1, nil, "t", "x"), between.kernel("add", 1, 1, nil, "y", "t"))
+	_, err = open(t, between.write(t, nil)).New(runtime.InstanceOptions{Threads: 2})
+	require.ErrorIs(t, err, diag.ErrMissing)
+}

@@ -71,8 +71,8 @@ type place struct {
 	bytes  int64
 }
 
-func newRunner(p *program, threads int) (r *runner, err error) {
-	r = &runner{program: p, threads: threads}
+func newRunner(p *program, threads int) (_ *runner, err error) {
+	r := &runner{program: p, threads: threads}
 	defer func() {
 		if err != nil {
 			r.free()
