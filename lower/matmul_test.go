@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/tensor"
 )
 
 func TestMatmul(t *testing.T) {
