@@ -2,7 +2,6 @@ package lower
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/texel-ml/texel/cost"
 	"github.com/texel-ml/texel/relay"
@@ -42,7 +41,7 @@ func Candidates(c *relay.Call, t *target.Target) []Candidate {
 func convCandidates(c *relay.Call, t *target.Target) []Candidate {
 	a := c.Attrs.(*relay.ConvAttrs)
 	plain := tensor.MustLayout(a.DataLayout)
-	spatial := strings.Trim(plain.Letters(), "NC")
+	spatial := spatialOf(plain)
 	kernel := tensor.MustLayout(a.KernelLayout)
 	w := relay.Tensor(c.Args[1]).Shape
 	out := plain
@@ -87,7 +86,7 @@ func transposedCandidates(c *relay.Call, t *target.Target) []Candidate {
 	if a.Groups != 1 || !plain.Plain() || !kernel.Plain() {
 		return nil
 	}
-	spatial := strings.Trim(plain.Letters(), "NC")
+	spatial := spatialOf(plain)
 	w := relay.Tensor(c.Args[1]).Shape
 	channels := kernel.Extent(w, 'O')
 	steps, phases := kernel.Extent(w, 'I'), 1

@@ -25,7 +25,7 @@ func lowerConv(s *Site) ([]Operand, error) {
 	if a.OutLayout != "" {
 		out = tensor.MustLayout(a.OutLayout)
 	}
-	spatial := strings.Trim(data.Letters(), "NC")
+	spatial := spatialOf(data)
 	x, w := s.In[0], s.In[1]
 	perGroup := kernel.Extent(w.Shape, 'I')
 	channels := out.Extent(s.Out().Shape, 'C')
@@ -109,6 +109,17 @@ func wholeVectors(s *Site, shape tensor.Shape, packed int) tensor.Shape {
 	shape = shape.Clone()
 	shape[last] = max(shape[last], min(packed, (shape[last]+lanes-1)/lanes*lanes))
 	return shape
+}
+
+// spatialOf returns the spatial axes of a layout in the order in which attributes list them, wherever they stand in it.
+func spatialOf(l tensor.Layout) string {
+	letters := l.Letters()
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(letters, r) {
+			return r
+		}
+		return -1
+	}, "DHW")
 }
 
 func hasPadding(padding []int) bool {

@@ -147,3 +147,37 @@ func TestConvOfNoChannels(t *testing.T) {
 		require.NoError(t, check(fn, in, h))
 	}
 }
+
+// TestSpatialAxesStandAnywhere has layouts that a transpose of the operand leaves: channels between the spatial axes, and
+// width before height.
+func TestSpatialAxesStandAnywhere(t *testing.T) {
+	ops := relay.Core()
+	for _, c := range []struct {
+		op, layout string
+		data       tensor.Shape
+		attrs      any
+	}{
+		{"nn.conv2d", "HCWN", tensor.Shape{5, 4, 6, 2}, &relay.ConvAttrs{Strides: []int{2, 1}, Padding: []int{1, 0, 1, 2}, Dilation: []int{1, 2}, Groups: 1}},
+		{"nn.conv2d", "NWHC", tensor.Shape{2, 6, 5, 4}, &relay.ConvAttrs{Strides: []int{2, 1}, Padding: []int{1, 0, 1, 2}, Dilation: []int{1, 2}, Groups: 2}},
+		{"nn.conv2d_transpose", "HCWN", tensor.Shape{5, 4, 6, 2}, &relay.ConvTransposeAttrs{Strides: []int{3, 2}, Padding: []int{0, 1, 2, 0}, OutputPadding: []int{0, 0}, Dilation: []int{1, 2}, Groups: 1}},
+		{"nn.conv2d_transpose", "WNHC", tensor.Shape{6, 2, 5, 4}, &relay.ConvTransposeAttrs{Strides: []int{3, 2}, Padding: []int{0, 1, 2, 0}, OutputPadding: []int{0, 0}, Dilation: []int{1, 2}, Groups: 1}},
+	} {
+		weight := tensor.Shape{4, 4, 3, 2}
+		switch a := c.attrs.(type) {
+		case *relay.ConvAttrs:
+			a.DataLayout, a.OutLayout, a.KernelLayout, weight[1] = c.layout, c.layout, "OIHW", 4/a.Groups
+		case *relay.ConvTransposeAttrs:
+			a.DataLayout, a.OutLayout, a.KernelLayout = c.layout, c.layout, "IOHW"
+		}
+		x := relay.NewVar("x", f32(c.data...), diag.Pos{})
+		w := relay.NewVar("w", f32(weight...), diag.Pos{})
+		call, err := relay.NewCall(ops.Lookup(c.op), []relay.Expr{x, w}, c.attrs, diag.Pos{})
+		require.NoError(t, err)
+		fn := relay.NewFunction([]*relay.Var{x, w}, call, true, nil, diag.Pos{})
+		for _, h := range hosts(t) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			in := []*tensor.Tensor{randomWide(rng, relay.Tensor(x)).Narrow(), randomWide(rng, relay.Tensor(w)).Narrow()}
+			require.NoError(t, check(fn, in, h), "%s %s", c.op, c.layout)
+		}
+	}
+}

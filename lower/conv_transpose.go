@@ -27,7 +27,7 @@ func lowerConvTranspose(s *Site) ([]Operand, error) {
 	if a.OutLayout != "" {
 		out = tensor.MustLayout(a.OutLayout)
 	}
-	spatial := strings.Trim(data.Letters(), "NC")
+	spatial := spatialOf(data)
 	x, w := s.In[0], s.In[1]
 	d := working(s.Out().DType)
 	inputs, outputs := kernel.Extent(w.Shape, 'I')/a.Groups, kernel.Extent(w.Shape, 'O')
