@@ -52,7 +52,7 @@ func (c *Compiled) certificate() *Certificate {
 }
 
 func (l *layer) certify() CertificateLayer {
-	w := l.site.unit.work
+	w := l.site.work()
 	c := CertificateLayer{Name: l.name, Nodes: nodesOf(l.site.fn), Reduction: w.reduction, Steps: w.steps, Gain: 1}
 	if types, err := flatten(l.site.fn.Body.Type()); err == nil && len(types) > 0 {
 		c.DType = types[0].DType

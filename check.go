@@ -164,13 +164,15 @@ func (k *checker) layers(ctx context.Context) error {
 	}
 	next := 0
 	return s.RunSteps(ctx, func(pos int) error {
-		for _, name := range steps[pos].Launch.Writes {
-			data, err := s.Tensor(place[name])
-			if err != nil {
-				return err
+		for _, written := range steps[pos].Launch.Writes {
+			for name := written; name != ""; name = plan.Tensors[place[name]].AliasOf { // and what it is a part of
+				data, err := s.Tensor(place[name])
+				if err != nil {
+					return err
+				}
+				t := plan.Tensors[place[name]]
+				k.values[name] = &tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: append([]byte(nil), data[:t.DType.Bytes(t.Shape.Elems())]...)}
 			}
-			t := plan.Tensors[place[name]]
-			k.values[name] = &tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: append([]byte(nil), data[:t.DType.Bytes(t.Shape.Elems())]...)}
 		}
 		for next < len(k.c.layers) && k.c.layers[next].last <= pos {
 			if k.o.Progress != nil {
@@ -228,7 +230,7 @@ func (k *checker) layer(ctx context.Context, l layer, plan *artifact.Plan) error
 	if err != nil {
 		return err
 	}
-	r := LayerReport{Name: l.name, Nodes: nodesOf(fn), Reduction: l.site.unit.work.reduction}
+	r := LayerReport{Name: l.name, Nodes: nodesOf(fn), Reduction: l.site.work().reduction}
 	for i, want := range unpack(result) {
 		got, err := k.value(l.results[i], plan)
 		if err != nil {
@@ -331,8 +333,8 @@ func (k *checker) outputs(ctx context.Context, m *relay.Module) error {
 	}
 	sum, rounds := 0, false
 	for _, l := range k.c.layers {
-		sum += l.site.unit.work.reduction + l.site.unit.work.steps
-		rounds = rounds || l.site.unit.work.rounds
+		sum += l.site.work().reduction + l.site.work().steps
+		rounds = rounds || l.site.work().rounds
 	}
 	for i, name := range m.Outputs {
 		got := k.actual[name]

@@ -37,11 +37,27 @@ type unit struct {
 
 // site is one call of a unit.
 type site struct {
-	call *relay.Call
-	fn   *relay.Function // what is called
-	unit *unit
-	args []relay.Expr
-	view bool // only another shape: no kernel
+	call  *relay.Call
+	fn    *relay.Function // what is called
+	unit  *unit
+	args  []relay.Expr
+	view  bool    // only another shape: no kernel
+	parts []place // of a concatenation whose parts are written in place: no kernel either
+}
+
+// work is what the site computes.
+func (s *site) work() work {
+	if s.unit == nil {
+		return measure(s.fn)
+	}
+	return s.unit.work
+}
+
+// claim is memory that is decided before its tensor is made: all of another tensor, or a part of it.
+type claim struct {
+	tensor string
+	offset int64
+	part   bool
 }
 
 // planner turns a graph of fused calls into a plan whose memory is not laid out yet.
@@ -87,6 +103,7 @@ func newPlan(m *relay.Module, t *target.Target, sites []*site, notes *diag.Notes
 		counts[x.Output] = true
 	}
 	direct := p.claimOutputs(m, results, sites, counts)
+	p.claimParts(sites, direct)
 	for _, s := range sites {
 		if err := p.call(s, direct); err != nil {
 			return nil, err
@@ -187,6 +204,11 @@ func (p *planner) root(name string) *artifact.Tensor {
 	return t
 }
 
+// whole reports whether a tensor is in the arena and is no part of a larger one.
+func (p *planner) whole(name string) bool {
+	return p.tensor(name).Pool == arenaPool && p.root(name).Bytes == p.tensor(name).Bytes
+}
+
 func (p *planner) inputs(m *relay.Module) error {
 	for _, v := range m.Main().Params {
 		t := relay.Tensor(v)
@@ -223,12 +245,16 @@ func (p *planner) weight(v *tensor.Tensor, name string) string {
 
 // claimOutputs decides which results are written straight into the memory of an output: those that a kernel computes
 // and no other output has. A view's memory is that of what it views, so the claim goes to the producer.
-func (p *planner) claimOutputs(m *relay.Module, results []place, sites []*site, counts map[int]bool) map[place]string {
+func (p *planner) claimOutputs(m *relay.Module, results []place, sites []*site, counts map[int]bool) map[place]claim {
 	producer := map[relay.Expr]*site{}
+	part := map[place]bool{}
 	for _, s := range sites {
 		producer[s.call] = s
+		for _, at := range s.parts {
+			part[at] = true
+		}
 	}
-	direct := map[place]string{}
+	direct := map[place]claim{}
 	for i, r := range results {
 		if counts[i] {
 			continue
@@ -245,7 +271,7 @@ func (p *planner) claimOutputs(m *relay.Module, results []place, sites []*site, 
 			}
 			at = source[0]
 		}
-		if producer[at.expr] == nil {
+		if producer[at.expr] == nil || part[at] {
 			continue
 		}
 		if _, claimed := direct[at]; claimed {
@@ -255,9 +281,29 @@ func (p *planner) claimOutputs(m *relay.Module, results []place, sites []*site, 
 		if err != nil {
 			continue
 		}
-		direct[at] = p.outputTensor(m.Outputs[i], t[r.index])
+		direct[at] = claim{tensor: p.outputTensor(m.Outputs[i], t[r.index])}
 	}
 	return direct
+}
+
+// claimParts gives the parts of each concatenation their place in its result.
+func (p *planner) claimParts(sites []*site, direct map[place]claim) {
+	for _, s := range sites {
+		if s.parts == nil {
+			continue
+		}
+		t := relay.Tensor(s.call)
+		at := place{s.call, 0}
+		if _, ok := direct[at]; !ok {
+			direct[at] = claim{tensor: p.add(artifact.Tensor{Name: title(s.fn), DType: t.DType, Shape: t.Shape, Pool: arenaPool})}
+		}
+		var offset int64
+		for i, from := range s.parts {
+			direct[from] = claim{direct[at].tensor, offset, true}
+			piece := relay.Tensor(s.args[joined(s.fn)[i]])
+			offset += int64(piece.DType.Bytes(piece.Shape.Elems()))
+		}
+	}
 }
 
 func (p *planner) outputTensor(name string, t *relay.TensorType) string {
@@ -286,7 +332,7 @@ func (p *planner) operand(e relay.Expr) ([]string, error) {
 }
 
 // call adds the launches of one site.
-func (p *planner) call(s *site, direct map[place]string) error {
+func (p *planner) call(s *site, direct map[place]claim) error {
 	var args []string
 	for _, a := range s.args {
 		names, err := p.operand(a)
@@ -308,6 +354,12 @@ func (p *planner) call(s *site, direct map[place]string) error {
 		p.values[s.call] = []string{p.add(t)}
 		return nil
 	}
+	if s.parts != nil {
+		whole := direct[place{s.call, 0}].tensor
+		p.values[s.call] = []string{whole}
+		p.layers = append(p.layers, layer{s, whole, args, []string{whole}, len(p.plan.Launches) - 1})
+		return nil
+	}
 	name := s.unit.name
 	if n := p.launch[name]; n > 0 {
 		name += "#" + strconv.Itoa(n+1)
@@ -320,12 +372,13 @@ func (p *planner) call(s *site, direct map[place]string) error {
 			label += ":" + strconv.Itoa(i)
 		}
 		x := artifact.Tensor{Name: label, DType: t.DType, Shape: t.Shape, Pool: arenaPool}
-		if out, ok := direct[place{s.call, i}]; ok {
-			if p.tensor(out).Shape.Equal(t.Shape) {
-				results[i] = out
+		if c, ok := direct[place{s.call, i}]; ok {
+			whole := p.tensor(c.tensor)
+			if !c.part && whole.Shape.Equal(t.Shape) {
+				results[i] = c.tensor
 				continue
 			}
-			x.Pool, x.AliasOf = ioPool, out
+			x.Pool, x.AliasOf, x.AliasOffset = whole.Pool, c.tensor, c.offset
 		}
 		results[i] = p.add(x)
 	}
@@ -384,7 +437,7 @@ func (p *planner) launches(s *site, name string, args, results []string) error {
 		}
 		if len(u.kernels) == 1 && len(results) == 1 {
 			for _, param := range inPlaceParams(u.fn) {
-				if p.tensor(args[param]).Pool == arenaPool && p.tensor(results[0]).Pool == arenaPool {
+				if p.whole(args[param]) && p.whole(results[0]) {
 					l.InPlace = append(l.InPlace, artifact.InPlace{Write: results[0], Read: args[param]})
 				}
 			}
@@ -463,6 +516,11 @@ func (p *planner) dropUnusedViews() {
 			used[x.Tensor] = true
 		}
 	}
+	for _, l := range p.layers {
+		for _, t := range l.args {
+			used[t] = true // what check evaluates a concatenation from
+		}
+	}
 	p.plan.Tensors = slices.DeleteFunc(p.plan.Tensors, func(t artifact.Tensor) bool { return t.AliasOf != "" && !used[t.Name] })
 	for i, t := range p.plan.Tensors {
 		p.index[t.Name] = i
@@ -473,7 +531,7 @@ func (p *planner) dropUnusedViews() {
 func (p *planner) kernels(sites []*site) {
 	seen := map[*unit]bool{}
 	for _, s := range sites {
-		if s.view || seen[s.unit] {
+		if s.unit == nil || seen[s.unit] {
 			continue
 		}
 		seen[s.unit] = true

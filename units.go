@@ -43,19 +43,20 @@ func findSites(main *relay.Function) ([]*site, []*unit, error) {
 				return nil, nil, err
 			}
 		}
-		s := &site{call: c, fn: fn, args: args}
-		sites = append(sites, s)
-		if isView(fn) {
-			s.view = true
+		sites = append(sites, &site{call: c, fn: fn, args: args, view: isView(fn)})
+	}
+	markJoins(sites)
+	for _, s := range sites {
+		if s.view || s.parts != nil {
 			continue
 		}
-		print := fingerprint(fn)
+		print := fingerprint(s.fn)
 		if s.unit = byPrint[print]; s.unit == nil {
-			name := title(fn)
+			name := title(s.fn)
 			if names[name]++; names[name] > 1 {
 				name += "__" + strconv.Itoa(names[name]) // kernels of one unit end in one underscore and a number
 			}
-			s.unit = &unit{name: name, fn: fn, work: measure(fn)}
+			s.unit = &unit{name: name, fn: s.fn, work: measure(s.fn)}
 			byPrint[print] = s.unit
 			units = append(units, s.unit)
 		}
