@@ -77,7 +77,12 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 		placePad(s, d, grid, t)
 	}
 
-	shapeTile(s, d, anchor, tl, func(reduce []schedule.Loop) { unrollShort(s, reduce, tl) })
+	shapeTile(s, d, anchor, tl, func(reduce []schedule.Loop) {
+		unrollShort(s, reduce, tl)
+		if last := reduce[len(reduce)-1]; weightBytes(d) >= t.L2/4 && s.Extent(last) >= 16 {
+			s.Annotate(last, tir.Prefetch, d.Anchor.Weight.Buffer.Name) // the next panel, while this one is used
+		}
+	})
 	s.Unroll(w[2])
 	vectorizeAxis(s, c[2], tl.Lanes)
 }
@@ -177,7 +182,7 @@ func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
 	w := s.Split(axes[rank-2], 0, tl.Rows)
 	outer := axes[:rank-2]
 	s.Reorder(append(append([]schedule.Loop{}, outer...), w[0], c[0], w[1], c[1])...)
-	s.Annotate(w[0], "partition", "border")
+	s.Annotate(w[0], tir.Partition, "border")
 	parallelAll(s, outer)
 	s.ComputeAt(anchor, c[0])
 	shapeTile(s, d, anchor, tl, func(reduce []schedule.Loop) {

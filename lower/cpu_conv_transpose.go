@@ -4,6 +4,7 @@ import (
 	"github.com/texel-ml/texel/cost"
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tir"
 )
 
 // phasedTranspose accepts a transposed convolution whose sum is taken apart by phases, followed by stages of the result's
@@ -75,7 +76,7 @@ func narrowTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	parallelAll(s, outer)
 	if placed(s.Definition(anchor)) {
 		for _, l := range append(append([]schedule.Loop{}, outer...), w[0]) {
-			s.Annotate(l, "partition", "border")
+			s.Annotate(l, tir.Partition, "border")
 		}
 	}
 	s.ComputeAt(anchor, w[0])
@@ -140,7 +141,7 @@ func transposedTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	parallelAll(s, outer)
 	if placed(s.Definition(anchor)) {
 		for _, l := range append(append([]schedule.Loop{}, outer...), body...) {
-			s.Annotate(l, "partition", "border")
+			s.Annotate(l, tir.Partition, "border")
 		}
 	}
 	s.ComputeAt(anchor, w[2])

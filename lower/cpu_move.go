@@ -65,7 +65,7 @@ func (p *plain) walk(loops []schedule.Loop, side, last int, def *tir.Block) {
 	outer = p.parallel(outer, p.work(def, nil))
 	if placed(def) {
 		for _, l := range outer {
-			s.Annotate(l, "partition", "border")
+			s.Annotate(l, tir.Partition, "border")
 		}
 	}
 }

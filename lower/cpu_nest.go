@@ -110,7 +110,7 @@ func (p *plain) shape(n *nestPlan) {
 	if p.guarded(n.def, n.members) {
 		for _, l := range append(append([]schedule.Loop{}, chain...), inner...) {
 			if s.Extent(l) > 1 {
-				s.Annotate(l, "partition", "border")
+				s.Annotate(l, tir.Partition, "border")
 			}
 		}
 	}

@@ -71,6 +71,14 @@ var loopKindNames = [...]string{"serial", "parallel", "vectorized", "unrolled", 
 // String returns the kind's name in the text form.
 func (k LoopKind) String() string { return loopKindNames[k] }
 
+// Partition and Prefetch are attributes of a loop that ask for something and change no result. Partition, of any value,
+// lets partition-loops cut the loop where the guard of a Select changes. Prefetch names a buffer: what the loop's body
+// reads of it, it also fetches ahead, one step further along the buffer's outermost axis.
+const (
+	Partition = "partition"
+	Prefetch  = "prefetch"
+)
+
 // For runs Body for Var in [Min, Min+Extent).
 type For struct {
 	Var         *Var

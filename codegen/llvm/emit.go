@@ -78,6 +78,7 @@ type emitter struct {
 	epochs map[*tir.Buffer]int      // counts writes: a load is reused as long as its buffer's number stands
 	slots  []*val                   // the current value of each slot, nil is undefined
 	mask   *val                     // lanes that may touch memory, nil is all
+	ahead  string                   // the buffer that the innermost loop fetches ahead
 	entry  *ir.Block
 	arg    [5]*val
 

@@ -258,7 +258,10 @@ func (e *emitter) repeat(s *tir.For, start, end *val) {
 		e.fail("loop variable %s is %v, wanted int64", s.Var.Name, s.Var.DType)
 	}
 	e.vars[s.Var] = v
+	ahead := e.ahead
+	e.ahead = s.Attrs[tir.Prefetch]
 	e.stmt(s.Body)
+	e.ahead = ahead
 	next := e.emit(i64, "add nuw nsw $0, 1", phi)
 	if v.lo < 0 {
 		next.(*raw).tmpl = "add nsw $0, 1"

@@ -209,7 +209,17 @@ func (e *emitter) fetch(b *tir.Buffer, m *memory, l linear, t tok) *val {
 	}
 	v := e.here(t, fmt.Sprintf("load %s, $0, align %d%s", t, m.alignOf(l), m.loads), p)
 	e.frames[e.top()].lds[key] = loaded{v, e.epochs[b]}
+	if e.ahead != "" && e.ahead == b.Name {
+		e.prefetch(m, l, b.StrideList()[0])
+	}
 	return v
+}
+
+// prefetch asks for what lies the given number of elements behind element l, in the second cache. An address beyond the
+// buffer is harmless.
+func (e *emitter) prefetch(m *memory, l linear, distance int) {
+	e.m.declare("llvm.prefetch.p0", tok("void"), ptr, i32, i32, i32)
+	e.act("call void @llvm.prefetch.p0($0, i32 0, i32 2, i32 1)", e.pointer(m, l.plus(linear{c: int64(distance)}, 1)))
 }
 
 // load is the value of a Load.

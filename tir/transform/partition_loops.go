@@ -115,7 +115,7 @@ func (p *partitioner) stmt(st tir.Stmt) tir.Stmt {
 func (p *partitioner) loop(n *tir.For) tir.Stmt {
 	lo, okLo := tir.AsInt(n.Min)
 	extent, okExt := tir.AsInt(n.Extent)
-	if n.Attrs["partition"] != "" {
+	if n.Attrs[tir.Partition] != "" {
 		p.pads++
 		defer func() { p.pads-- }()
 	}
