@@ -36,18 +36,22 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	}
 	flops := 2 * convFlops(d)
 	tl, _ := cost.RegisterTile(pixels, channels, d.Anchor.Block, t)
+	deep := 1 // rows of pixels in a tile: narrow images leave registers for more than one
+	if rank == 4 && tl.Rows == pixels {
+		deep = max(1, min(rows, cost.MostRows(tl.Vectors, t)/pixels))
+	}
 	tiles := ceilDiv(pixels, tl.Rows)
 	panels := ceilDiv(channels, d.Anchor.Block)
 
 	tasks := max(1, min(64, int(max(flops, byteFlops*float64(weightBytes(d)))/taskFlops)))
-	rowBlocks, tileBlocks := min(rows, tasks), 1
+	rowBlocks, tileBlocks := min(ceilDiv(rows, deep), tasks), 1
 	if rows == 1 {
 		tileBlocks = min(tiles, tasks)
 	}
 	groups := max(1, min(panels, tasks/max(1, rowBlocks*tileBlocks)))
 	if weightBytes(d) > t.L2/2 { // panels outside, so that each is read from memory once
 		groups = min(panels, tasks)
-		rowBlocks = max(1, min(rows, tasks/groups))
+		rowBlocks = max(1, min(ceilDiv(rows, deep), tasks/groups))
 		tileBlocks = max(1, min(tiles, tasks/groups))
 	}
 
@@ -60,17 +64,19 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	var row schedule.Loop
 	outer := []schedule.Loop{axes[0]}
 	body := []schedule.Loop{c[1]}
+	var inner []schedule.Loop
 	if rank > 3 {
 		row = axes[1]
 		if rank > 4 {
 			row = s.Fuse(axes[1 : rank-2]...)
 		}
-		h := s.Split(row, rowBlocks, 0)
-		outer, body = append(outer, h[0]), append(body, h[1])
+		h := s.Split(row, rowBlocks, 0, deep)
+		outer, body, inner = append(outer, h[0]), append(body, h[1]), append(inner, h[2])
 	}
+	inner = append(inner, w[2])
 	outer = append(outer, w[0], c[0])
 	body = append(body, w[1])
-	s.Reorder(append(append(append([]schedule.Loop{}, outer...), body...), w[2], c[2])...)
+	s.Reorder(slices.Concat(outer, body, inner, c[2:])...)
 	grid := parallelAll(s, outer)
 	s.ComputeAt(anchor, w[1])
 	if d.Anchor.Pad != nil {
@@ -78,20 +84,21 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	}
 
 	shapeTile(s, d, anchor, tl, func(reduce []schedule.Loop) {
-		unrollShort(s, reduce, tl)
+		unrollShort(s, reduce, deep*tl.Rows*tl.Vectors)
 		if last := reduce[len(reduce)-1]; weightBytes(d) >= t.L2/4 && s.Extent(last) >= 16 {
 			s.Annotate(last, tir.Prefetch, d.Anchor.Weight.Buffer.Name) // the next panel, while this one is used
 		}
 	})
-	s.Unroll(w[2])
+	for _, l := range inner {
+		s.Unroll(l)
+	}
 	vectorizeAxis(s, c[2], tl.Lanes)
 }
 
 // unrollShort unrolls the innermost reduce loops as long as all of their multiply-adds stay below a hundred or so: with few
-// input channels a loop would be shorter than what it costs.
-func unrollShort(s *schedule.Schedule, reduce []schedule.Loop, tl cost.Tile) {
+// input channels a loop would be shorter than what it costs. body is the number of multiply-adds of one step.
+func unrollShort(s *schedule.Schedule, reduce []schedule.Loop, body int) {
 	const most, short = 128, 8
-	body := tl.Rows * tl.Vectors
 	for i := len(reduce) - 1; i > 0; i-- {
 		n := s.Extent(reduce[i])
 		if n > short || body*n > most {
@@ -115,16 +122,13 @@ func parallelAll(s *schedule.Schedule, loops []schedule.Loop) schedule.Loop {
 func shapeTile(s *schedule.Schedule, d *Definition, anchor schedule.Block, tl cost.Tile, unroll func(reduce []schedule.Loop)) {
 	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
 	rank := len(spatial)
-	order, channel := append([]schedule.Loop{}, reduce...), spatial[rank-1]
-	if rank > 1 {
-		order = append(order, spatial[rank-2])
-	}
-	s.Reorder(append(order, channel)...)
+	pixels, channel := spatial[max(0, rank-3):rank-1], spatial[rank-1]
+	s.Reorder(append(slices.Concat(reduce, pixels), channel)...)
 	s.DecomposeReduction(anchor, reduce[0])
 	unroll(reduce)
 	wide := s.Extent(channel) > 1
-	if rank > 1 {
-		s.Unroll(spatial[rank-2])
+	for _, l := range pixels {
+		s.Unroll(l)
 	}
 	vectorizeAxis(s, channel, tl.Lanes)
 
