@@ -436,3 +436,14 @@ func FuzzPlan(f *testing.F) {
 }
 
 func checksum(data []byte) uint32 { return crc32.ChecksumIEEE(data) }
+
+func TestAPipeIsNoFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.texel")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	_, err := Open(path, OpenOptions{})
+	require.ErrorIs(t, err, diag.ErrInvalid)
+	require.ErrorContains(t, err, "not a regular file")
+	_, err = Create(path, sampleHeader) // a device must not be replaced by a file
+	require.ErrorIs(t, err, diag.ErrInvalid)
+	require.ErrorContains(t, err, "a file of another kind is there")
+}

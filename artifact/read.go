@@ -45,7 +45,7 @@ func Open(path string, opt OpenOptions) (*File, error) {
 }
 
 func open(path string, opt OpenOptions) (*File, error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe without a writer does not hold us up
 	if err != nil {
 		return nil, damaged("", "not readable").By(err)
 	}

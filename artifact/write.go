@@ -59,8 +59,11 @@ type output interface {
 	Close() error
 }
 
-// Create starts the file at path.
+// Create starts the file at path. Only a regular file, or a link to one, is replaced.
 func Create(path string, header Header) (*Writer, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, diag.Invalid("artifact", path, "not written: a file of another kind is there")
+	}
 	dir, base := filepath.Split(path)
 	if dir == "" {
 		dir = "."
