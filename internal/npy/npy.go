@@ -33,6 +33,9 @@ var names = map[string]tensor.DType{
 
 // ReadFile reads the array in the file at path.
 func ReadFile(path string) (*tensor.Tensor, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, diag.Invalid("read-npy", path, "is not a regular file")
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, diag.Invalid("read-npy", path, "cannot read the array").By(err)
@@ -252,6 +255,9 @@ type Named struct {
 
 // ReadArchive reads the arrays of the .npz file at path, in the file's order.
 func ReadArchive(path string) ([]Named, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, diag.Invalid("read-npz", path, "is not a regular file")
+	}
 	z, err := zip.OpenReader(path)
 	if err != nil {
 		return nil, diag.Invalid("read-npz", path, "cannot read the archive").By(err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -98,3 +99,16 @@ func TestWritingReportsAFullDisk(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestPipesAndFoldersAreRefused has a pipe that nobody writes to, which would be waited for without end.
+func TestPipesAndFoldersAreRefused(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "x.npy")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	for _, path := range []string{pipe, t.TempDir()} {
+		_, err := ReadFile(path)
+		require.ErrorIs(t, err, diag.ErrInvalid)
+		require.ErrorContains(t, err, "is not a regular file")
+		_, err = ReadArchive(path)
+		require.ErrorIs(t, err, diag.ErrInvalid)
+	}
+}

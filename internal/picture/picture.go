@@ -63,6 +63,9 @@ func (o Options) Check() error {
 
 // ReadFile reads the picture at path as a tensor of the given element type and shape.
 func ReadFile(path string, d tensor.DType, shape tensor.Shape, o Options) (*tensor.Tensor, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, diag.Invalid("picture", path, "is not a regular file")
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, diag.Invalid("picture", path, "cannot read the picture").By(err)

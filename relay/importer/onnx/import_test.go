@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -431,4 +432,12 @@ func TestALoopWithoutLimit(t *testing.T) {
 	m, _ := load(t, model(17, g), Options{})
 	y := compute(t, m, tensor.Of(tensor.Float32, tensor.Shape{1}, float32(1)))
 	require.Equal(t, []float32{32}, tensor.View[float32](y[0])) // rounds 0 to 4
+}
+
+func TestAPipeIsNoModel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	_, _, err := Import(context.Background(), path, Options{})
+	require.ErrorIs(t, err, diag.ErrInvalid)
+	require.ErrorContains(t, err, "is not a regular file")
 }
