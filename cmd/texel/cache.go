@@ -184,6 +184,9 @@ func compilerStamp() string {
 }
 
 func fileDigest(path string) (string, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return "", errors.New("is not a regular file")
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

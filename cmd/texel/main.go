@@ -22,6 +22,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv}
 	code := a.run(ctx, os.Args[1:])
 	stop()
@@ -164,6 +165,9 @@ func args(names ...string) cobra.PositionalArgs {
 
 // writeFile writes a file as a whole or not at all.
 func writeFile(path string, write func(io.Writer) error) (err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return diag.Invalid("write", path, "cannot be written: a file of another kind is there")
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".texel-*")
 	if err != nil {
 		return diag.Invalid("write", path, "cannot be written").By(err)

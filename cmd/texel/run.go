@@ -189,6 +189,9 @@ func readLabels(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, diag.Invalid("run", path, "is not a regular file")
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, diag.Invalid("run", path, "cannot read the labels").By(err)
