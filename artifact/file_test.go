@@ -447,3 +447,29 @@ func TestAPipeIsNoFile(t *testing.T) {
 	require.ErrorIs(t, err, diag.ErrInvalid)
 	require.ErrorContains(t, err, "a file of another kind is there")
 }
+
+// TestPartsOfKilledWritersAreSwept has one part that a killed writer left, one of a writer that is at work, and files that
+// only look alike.
+func TestPartsOfKilledWritersAreSwept(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "model.texel")
+	atWork, err := Create(path, sampleHeader)
+	require.NoError(t, err)
+	defer atWork.Close()
+	old := time.Now().Add(-time.Hour)
+	for _, name := range []string{".model.texel.3w5e11264sgsf.part", ".model.texel.notes!.part", ".other.texel.3w5e11264sgsf.part", "model.texel.part"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+		require.NoError(t, os.Chtimes(filepath.Join(dir, name), old, old))
+	}
+	require.NoError(t, os.Chtimes(atWork.temp, old, old))
+	next, err := Create(path, sampleHeader)
+	require.NoError(t, err)
+	require.NoError(t, next.Close())
+	var left []string
+	list, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range list {
+		left = append(left, e.Name())
+	}
+	require.ElementsMatch(t, []string{filepath.Base(atWork.temp), ".model.texel.notes!.part", ".other.texel.3w5e11264sgsf.part", "model.texel.part"}, left)
+}

@@ -15,6 +15,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/texel-ml/texel/diag"
 )
@@ -68,6 +71,7 @@ func Create(path string, header Header) (*Writer, error) {
 	if dir == "" {
 		dir = "."
 	}
+	sweep(dir, base)
 	for range 100 {
 		temp := filepath.Join(dir, "."+base+"."+strconv.FormatUint(rand.Uint64(), 36)+".part")
 		f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
@@ -77,9 +81,40 @@ func Create(path string, header Header) (*Writer, error) {
 		if err != nil {
 			return nil, diag.Invalid("artifact", path, "not written").By(err)
 		}
+		unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) // tells sweep that somebody is at work
 		return newWriter(path, temp, f, header), nil
 	}
 	return nil, diag.Invalid("artifact", path, "not written: no free temporary name")
+}
+
+// sweep removes what writers of the same file left when they were killed: parts that nobody holds and that are not just
+// being made.
+func sweep(dir, base string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !isPart(e.Name(), base) || time.Since(info.ModTime()) < time.Minute {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if f, err := os.Open(path); err == nil {
+			if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+				os.Remove(path)
+			}
+			f.Close()
+		}
+	}
+}
+
+// isPart reports whether name is the temporary name of a writer of base.
+func isPart(name, base string) bool {
+	rest, ok := strings.CutPrefix(name, "."+base+".")
+	number, part := strings.CutSuffix(rest, ".part")
+	_, err := strconv.ParseUint(number, 36, 64)
+	return ok && part && err == nil
 }
 
 func newWriter(path, temp string, f output, header Header) *Writer {
