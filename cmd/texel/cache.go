@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,8 +216,34 @@ func (c *cache) entries() ([]*cacheEntry, error) {
 	return all, nil
 }
 
+// abandoned is how old a file is that belongs to no entry and that nobody can still be writing.
+const abandoned = time.Hour
+
+// sweep removes what killed commands left: temporary files, and halves of entries.
+func (c *cache) sweep(age time.Duration) {
+	list, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		name := e.Name()
+		other := name + ".json"
+		if whole, ok := strings.CutSuffix(name, ".json"); ok {
+			other = whole
+		}
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < age {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(c.dir, other)); strings.HasPrefix(name, ".") || errors.Is(err, fs.ErrNotExist) {
+			os.Remove(filepath.Join(c.dir, name))
+		}
+	}
+}
+
 // evict removes what was not used for longest until the rest fits; keep stays.
 func (c *cache) evict(keep string, limit int64) {
+	c.sweep(abandoned)
 	all, err := c.entries()
 	if err != nil {
 		return
@@ -264,6 +291,7 @@ func (a *app) cacheCommand() *cobra.Command {
 		for _, e := range all {
 			err = errors.Join(err, e.remove())
 		}
+		store.sweep(time.Minute)
 		if err != nil {
 			return diag.Invalid("cache", store.dir, "cannot be cleared").By(err)
 		}

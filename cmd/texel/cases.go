@@ -59,6 +59,9 @@ func findCases(dir string, match *regexp.Regexp, scopes []string) ([]*testCase, 
 	default:
 		return nil, diag.Invalid("conformance", dir, "cannot read index.json").By(err)
 	}
+	if len(all) == 0 {
+		return nil, diag.Invalid("conformance", dir, "holds no case")
+	}
 	all = slices.DeleteFunc(all, func(c *testCase) bool {
 		return match != nil && !match.MatchString(c.Name) || len(scopes) > 0 && !slices.Contains(scopes, c.Scope)
 	})

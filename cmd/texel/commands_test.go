@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -149,6 +152,53 @@ func TestCacheEvictsWhatWasNotUsedForLongest(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, "new.texel", filepath.Base(all[0].path))
+}
+
+// TestCacheForgetsWhatKilledCommandsLeft has temporary files and halves of entries, old and new.
+func TestCacheForgetsWhatKilledCommandsLeft(t *testing.T) {
+	c := &cache{t.TempDir()}
+	old := time.Now().Add(-2 * abandoned)
+	for _, name := range []string{"a.texel", "a.texel.json", "b.texel", "c.texel.json", ".texel-123", ".d.texel.xyz.part"} {
+		path := filepath.Join(c.dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
+		require.NoError(t, os.Chtimes(path, old, old))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(c.dir, ".texel-456"), nil, 0o600))
+	c.evict("", cacheLimit)
+	var left []string
+	list, err := os.ReadDir(c.dir)
+	require.NoError(t, err)
+	for _, e := range list {
+		left = append(left, e.Name())
+	}
+	require.ElementsMatch(t, []string{"a.texel", "a.texel.json", ".texel-456"}, left)
+}
+
+// TestCacheKnowsNoFormats has a copy of a model that is in the cache, under the ending of a format that is not read.
+func TestCacheKnowsNoFormats(t *testing.T) {
+	x := newTool(t)
+	data, err := os.ReadFile(model("net"))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for _, name := range []string{"net.onnx", "net.tflite"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
+	}
+	x.ok("bench", filepath.Join(dir, "net.onnx"), "--rounds", "1")
+	x.refused(4, "tflite models are not read yet", "bench", filepath.Join(dir, "net.tflite"), "--rounds", "1")
+}
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestResultsThatCannotBeWritten(t *testing.T) {
+	for _, args := range [][]string{{"targets"}, {"targets", "--json"}, {"version"}, {"import", model("net")}} {
+		var err bytes.Buffer
+		a := &app{in: strings.NewReader(""), out: fullDisk{}, err: &err, env: func(string) string { return "" }}
+		require.Equal(t, 3, a.run(context.Background(), args), "%v", args)
+		require.Contains(t, err.String(), "standard output: cannot be written")
+	}
 }
 
 func TestCheck(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/texel-ml/texel"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/relay/transform"
 )
 
 type compileFlags struct {
@@ -59,6 +61,15 @@ func (a *app) compileCommand() *cobra.Command {
 
 // refuse returns an error for what the contract has and this version has not.
 func (f *compileFlags) refuse() error {
+	for _, x := range []struct{ flag, value, wanted string }{{"layout", f.layout, "auto NCHW NHWC NCHW4c NHWC4c NCHW8c NCHW16c"},
+		{"texture-policy", f.textures, "assign published none"}} {
+		if all := strings.Fields(x.wanted); !slices.Contains(all, x.value) {
+			return usage("--%s wants one of %s, found %q", x.flag, strings.Join(all, ", "), x.value)
+		}
+	}
+	if f.stopAfter != "" && !slices.ContainsFunc(transform.Passes(), func(p transform.Pass) bool { return p.Name == f.stopAfter }) {
+		return usage("--stop-after wants a graph pass, found %q", f.stopAfter)
+	}
 	if err := f.tuned.refuse(); err != nil {
 		return err
 	}

@@ -228,7 +228,7 @@ func (w *worker) ask(ctx context.Context, q *request) *caseResult {
 		w.end()
 		return &caseResult{Status: "fail", Why: fmt.Sprintf("no answer within %v", caseLimit)}
 	case <-ctx.Done():
-		w.end()
+		w.interrupt()
 		return &caseResult{Status: "fail", Why: "stopped"}
 	}
 }
@@ -285,6 +285,17 @@ func (w *worker) end() string {
 	}
 	w.cmd = nil
 	return why
+}
+
+// interrupt stops the child, which gets a moment to remove its temporary files.
+func (w *worker) interrupt() {
+	w.cmd.Process.Signal(os.Interrupt)
+	w.in.Close()
+	select {
+	case <-w.lines: // it answers or ends
+	case <-time.After(time.Second):
+	}
+	w.end()
 }
 
 func (w *worker) stop() {

@@ -49,15 +49,35 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 			code = a.fail(args, err)
 		}
 	}()
+	out := &results{w: a.out}
+	a.out = out
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	if out.err != nil {
+		err = diag.Invalid("write", "standard output", "cannot be written").By(out.err)
+	}
+	if err != nil {
 		return a.fail(args, err)
 	}
 	return 0
+}
+
+// results is standard output. It keeps the first error, so that results that are lost do not pass for results.
+type results struct {
+	w   io.Writer
+	err error
+}
+
+func (r *results) Write(p []byte) (int, error) {
+	n, err := r.w.Write(p)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return n, err
 }
 
 // fail prints an error and returns its exit code.

@@ -85,6 +85,13 @@ func TestWrongUsage(t *testing.T) {
 		{"--dim wants name=extent", []string{"compile", "m.onnx", "-o", "a.texel", "--dim", "batch"}},
 		{"--input-shape wants name=1,3,224,224", []string{"compile", "m.onnx", "-o", "a.texel", "--input-shape", "x=a,b"}},
 		{"wanted 0, 1, 2 or 3", []string{"compile", "m.onnx", "-o", "a.texel", "--opt-level", "7"}},
+		{"--input-shape wants name=1,3,224,224", []string{"compile", "m.onnx", "-o", "a.texel", "--input-shape", "x"}},
+		{"--jobs wants", []string{"compile", "m.onnx", "-o", "a.texel", "--jobs", "-1"}},
+		{"--layout wants one of auto, NCHW", []string{"compile", "m.onnx", "-o", "a.texel", "--layout", "NCWH"}},
+		{"--stop-after wants a graph pass", []string{"compile", "m.onnx", "--stop-after", "nonsense"}},
+		{"--threads wants 0 to 1024", []string{"bench", "a.texel", "--threads", "100000"}},
+		{"--device wants", []string{"run", "a.texel", "--device", "opencl:first"}},
+		{"--device wants", []string{"run", "a.texel", "--device", "cpu:1"}},
 		{"--precision wants", []string{"compile", "m.onnx", "-o", "a.texel", "--precision", "float8"}},
 		{"--device wants", []string{"run", "a.texel", "--device", "tpu"}},
 		{"--threads wants", []string{"bench", "a.texel", "--threads", "-1"}},
@@ -185,7 +192,7 @@ func TestStopAfterPrintsTheGraph(t *testing.T) {
 	x := newTool(t)
 	require.Contains(t, x.ok("compile", model("net"), "--stop-after", "infer-type"), "clip(")
 	require.Contains(t, x.ok("compile", model("net"), "--stop-after", "fuse-ops"), "Primitive=1")
-	x.refused(3, "is no graph pass", "compile", model("net"), "--stop-after", "nonsense")
+	x.refused(2, "--stop-after wants a graph pass", "compile", model("net"), "--stop-after", "nonsense")
 }
 
 func TestPanicsBecomeErrorsWithAReproducer(t *testing.T) {

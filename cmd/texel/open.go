@@ -55,6 +55,9 @@ func (f *modelFlags) options(given map[string]*tensor.Tensor) (texel.Options, er
 	if f.target != "" {
 		o.Targets = strings.Split(f.target, ",")
 	}
+	if f.workers < 0 {
+		return o, usage("--jobs wants a number from 0, found %d", f.workers)
+	}
 	for _, s := range f.dims {
 		name, value, _ := strings.Cut(s, "=")
 		n, err := strconv.Atoi(value)
@@ -64,9 +67,9 @@ func (f *modelFlags) options(given map[string]*tensor.Tensor) (texel.Options, er
 		o.Dims[name] = n
 	}
 	for _, s := range f.inputShapes {
-		name, value, _ := strings.Cut(s, "=")
+		name, value, found := strings.Cut(s, "=")
 		shape, err := parseInts(value)
-		if err != nil || name == "" {
+		if err != nil || name == "" || !found {
 			return o, usage("--input-shape wants name=1,3,224,224, found %q", s)
 		}
 		if _, twice := o.InputShapes[name]; twice {
@@ -108,17 +111,23 @@ func (f *deviceFlags) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.threads, "threads", 0, "threads of the cpu (0: one a processor)")
 }
 
+// maxThreads is how many threads an instance takes.
+const maxThreads = 1024
+
 func (f *deviceFlags) check() error {
-	kind, _, _ := strings.Cut(f.device, ":")
+	kind, number, numbered := strings.Cut(f.device, ":")
 	switch kind {
 	case "cpu", "opencl":
+		if _, err := strconv.ParseUint(number, 10, 16); numbered && (err != nil || kind == "cpu") {
+			return usage("--device wants cpu, opencl or opencl:NUMBER, found %q", f.device)
+		}
 	case "vulkan", "remote", "adb":
 		return diag.Unsupported("device", f.device, "this device is not in this version; cpu and opencl are")
 	default:
 		return usage("--device wants cpu, opencl, vulkan, remote:ADDR or adb, found %q", f.device)
 	}
-	if f.threads < 0 {
-		return usage("--threads wants a number from 0, found %d", f.threads)
+	if f.threads < 0 || f.threads > maxThreads {
+		return usage("--threads wants 0 to %d, found %d", maxThreads, f.threads)
 	}
 	return nil
 }
@@ -242,7 +251,7 @@ func (a *app) artifactOf(ctx context.Context, o *opened, opts texel.Options, noC
 		return c.WriteFile(path)
 	}
 	store, err := a.openCache()
-	if err != nil || noCache {
+	if err != nil || noCache || !strings.EqualFold(filepath.Ext(o.name), ".onnx") { // the cache knows contents, not formats
 		dir, err := os.MkdirTemp("", "texel-")
 		if err != nil {
 			return diag.Invalid("compile", o.name, "no temporary folder").By(err)
