@@ -160,6 +160,19 @@ func TestMissingTools(t *testing.T) {
 	requireKind(t, diag.ErrMissing, err, "llc-19", "found none", Install)
 }
 
+// TestNoRoomForTemporaryFiles has no temporary folder, and tools that find the disk full.
+func TestNoRoomForTemporaryFiles(t *testing.T) {
+	full := filepath.Join(t.TempDir(), "llc")
+	require.NoError(t, os.WriteFile(full, []byte("#!/bin/sh\necho 'LLVM ERROR: IO failure on output stream: No space left on device' >&2\nexit 1\n"), 0o700))
+	for _, these := range []Tools{{LLC: full, LLD: tools(t).LLD}, {LLC: tools(t).LLC, LLD: full}} {
+		_, err := Build(t.Context(), []*tir.Kernel{copyKernel("copy", 4)}, hostTarget(t), Options{Tools: &these})
+		requireKind(t, diag.ErrMissing, err, "the temporary folder", "No space left on device")
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
+	_, err := Build(t.Context(), []*tir.Kernel{copyKernel("copy", 4)}, hostTarget(t), Options{})
+	requireKind(t, diag.ErrMissing, err, "no temporary folder")
+}
+
 // TestVersions has tools under their plain names only.
 func TestVersions(t *testing.T) {
 	dir := t.TempDir()

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -83,7 +84,7 @@ type unit struct {
 func (t Tools) assemble(ctx context.Context, units []*unit, workers int, wantAsm bool) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "texel-llvm-")
 	if err != nil {
-		return nil, diag.Internal("llvm", "", "no temporary folder").By(err)
+		return nil, diag.Missing("llvm", "", "no temporary folder; one is needed below %s", os.TempDir()).By(err)
 	}
 	defer os.RemoveAll(dir)
 	group, gctx := errgroup.WithContext(ctx)
@@ -92,7 +93,7 @@ func (t Tools) assemble(ctx context.Context, units []*unit, workers int, wantAsm
 		group.Go(func() error {
 			src := filepath.Join(dir, u.name+".ll")
 			if err := os.WriteFile(src, []byte(u.ll), 0o600); err != nil {
-				return diag.Internal("llvm", u.name, "module not written").By(err)
+				return diag.Missing("llvm", u.name, "module not written: the temporary folder %s takes no more", os.TempDir()).By(err)
 			}
 			if err := t.llc(gctx, u, src, filepath.Join(dir, u.name+".o"), "obj"); err != nil || !wantAsm {
 				return err
@@ -128,6 +129,9 @@ func (t Tools) llc(ctx context.Context, u *unit, src, out, kind string) error {
 	if errors.Is(err, diag.ErrMissing) {
 		return err
 	}
+	if strings.Contains(stderr, noSpace) {
+		return diag.Missing("llvm", u.name, "the temporary folder %s takes no more: %s", os.TempDir(), firstLines(stderr, 1)).By(err)
+	}
 	what := strings.Join(u.kernels, ", ")
 	if what == "" {
 		what = u.name
@@ -158,6 +162,9 @@ func (t Tools) link(ctx context.Context, dir string, units []*unit) ([]byte, err
 		if errors.Is(err, diag.ErrMissing) {
 			return nil, err
 		}
+		if strings.Contains(stderr, noSpace) {
+			return nil, diag.Missing("llvm", "ld.lld", "the temporary folder %s takes no more: %s", os.TempDir(), firstLines(stderr, 1)).By(err)
+		}
 		return nil, diag.Internal("llvm", "ld.lld", "linking failed: %s", firstLines(stderr, 12)).By(err)
 	}
 	so, err := os.ReadFile(out)
@@ -167,11 +174,15 @@ func (t Tools) link(ctx context.Context, dir string, units []*unit) ([]byte, err
 	return so, nil
 }
 
+// noSpace is what the tools say of a full disk.
+const noSpace = "No space left on device"
+
 // run runs a program until it ends or ctx does, and returns what it wrote to its standard error.
 func run(ctx context.Context, path string, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Stderr = &stderr
+	cmd.WaitDelay = 100 * time.Millisecond // a child of a killed script may hold its standard error
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return "", diag.Missing("llvm", path, "tool is gone; install it with: %s", Install).By(err)
