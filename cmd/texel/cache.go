@@ -48,7 +48,7 @@ type file struct {
 // cacheDir returns the folder of the cache, "" when there is no place for one.
 func (a *app) cacheDir() string {
 	base := a.env("XDG_CACHE_HOME")
-	if base == "" {
+	if !filepath.IsAbs(base) { // as its specification says
 		home := a.env("HOME")
 		if home == "" {
 			return ""
@@ -109,7 +109,7 @@ func (c *cache) get(model string, opts texel.Options, build func(path string) er
 		return nil, err
 	}
 	if err := writeFile(path+".json", func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
-		return nil, err
+		return nil, notKept{err}
 	}
 	c.evict(path, cacheLimit)
 	return e, nil

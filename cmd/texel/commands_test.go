@@ -174,6 +174,29 @@ func TestCacheForgetsWhatKilledCommandsLeft(t *testing.T) {
 	require.ElementsMatch(t, []string{"a.texel", "a.texel.json", ".texel-456"}, left)
 }
 
+// TestACacheThatFailsCostsTimeOnly has an entry that was damaged, and one that cannot be written.
+func TestACacheThatFailsCostsTimeOnly(t *testing.T) {
+	x := newTool(t)
+	cached := func() any {
+		return decode(t, x.ok("bench", model("net"), "--rounds", "1", "--json"))["compile_cached"]
+	}
+	require.Equal(t, false, cached())
+	list, err := filepath.Glob(filepath.Join(x.cache, "texel", "models", "*.texel"))
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	data, err := os.ReadFile(list[0])
+	require.NoError(t, err)
+	for _, damage := range [][]byte{nil, data[:len(data)/2], append(bytes.Clone(data), 0)} {
+		require.NoError(t, os.WriteFile(list[0], damage, 0o600))
+		require.Equal(t, false, cached())
+		require.Equal(t, true, cached())
+	}
+	require.NoError(t, os.Remove(list[0]))
+	require.NoError(t, os.MkdirAll(filepath.Join(list[0], "x"), 0o700))
+	require.Equal(t, false, cached())
+	require.Equal(t, false, cached())
+}
+
 // TestCacheKnowsNoFormats has a copy of a model that is in the cache, under the ending of a format that is not read.
 func TestCacheKnowsNoFormats(t *testing.T) {
 	x := newTool(t)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -186,6 +187,7 @@ func (a *app) open(ctx context.Context, path string, m *modelFlags, d *deviceFla
 		return nil, err
 	}
 	o := &opened{path: path, name: path, close: func() {}}
+	build := func() error { return nil }
 	if !isArtifact(path) {
 		if err := nameInputs(path, given); err != nil {
 			return nil, err
@@ -197,12 +199,24 @@ func (a *app) open(ctx context.Context, path string, m *modelFlags, d *deviceFla
 		if err := d.compileFor(&opts); err != nil {
 			return nil, err
 		}
-		if err := a.artifactOf(ctx, o, opts, m.noCache); err != nil {
+		build = func() error { return a.artifactOf(ctx, o, opts, m.noCache) }
+		if err := build(); err != nil {
 			return nil, err
 		}
 	}
 	start := time.Now()
-	model, err := texel.Load(o.path, texel.LoadOptions{Threads: d.count(), Device: d.device, CacheDir: a.verifiedDir()})
+	load := func() (*texel.Model, error) {
+		return texel.Load(o.path, texel.LoadOptions{Threads: d.count(), Device: d.device, CacheDir: a.verifiedDir()})
+	}
+	model, err := load()
+	if errors.Is(err, diag.ErrInvalid) && o.cached { // damaged since; it is only a copy
+		(&cacheEntry{path: o.path}).remove()
+		if err := build(); err != nil {
+			return nil, err
+		}
+		start = time.Now()
+		model, err = load()
+	}
 	if err != nil {
 		o.close()
 		return nil, err
@@ -248,29 +262,39 @@ func (a *app) artifactOf(ctx context.Context, o *opened, opts texel.Options, noC
 			return err
 		}
 		defer c.Close()
-		return c.WriteFile(path)
-	}
-	store, err := a.openCache()
-	if err != nil || noCache || !strings.EqualFold(filepath.Ext(o.name), ".onnx") { // the cache knows contents, not formats
-		dir, err := os.MkdirTemp("", "texel-")
-		if err != nil {
-			return diag.Invalid("compile", o.name, "no temporary folder").By(err)
+		if err := c.WriteFile(path); err != nil {
+			return notKept{err}
 		}
-		o.path, o.close = filepath.Join(dir, "model.texel"), func() { os.RemoveAll(dir) }
-		start := time.Now()
-		if err := build(o.path); err != nil {
-			o.close()
-			return err
-		}
-		o.compileMS = ms(time.Since(start))
 		return nil
 	}
-	entry, err := store.get(o.name, opts, build)
+	store, err := a.openCache()
+	if err == nil && !noCache && strings.EqualFold(filepath.Ext(o.name), ".onnx") { // the cache knows contents, not formats
+		entry, err := store.get(o.name, opts, build)
+		if err == nil {
+			o.path, o.compileMS, o.cached = entry.path, entry.CompileMS, entry.hit
+			return nil
+		}
+		if !errors.As(err, new(notKept)) {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "texel-")
 	if err != nil {
+		return diag.Missing("compile", o.name, "no temporary folder; one is needed below %s", os.TempDir()).By(err)
+	}
+	o.path, o.close = filepath.Join(dir, "model.texel"), func() { os.RemoveAll(dir) }
+	start := time.Now()
+	if err := build(o.path); err != nil {
+		o.close()
 		return err
 	}
-	o.path, o.compileMS, o.cached = entry.path, entry.CompileMS, entry.hit
+	o.compileMS, o.cached = ms(time.Since(start)), false
 	return nil
 }
+
+// notKept is the error of an artifact that could not be written: a cache without room costs only time.
+type notKept struct{ error }
+
+func (n notKept) Unwrap() error { return n.error }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
