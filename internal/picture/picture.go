@@ -140,7 +140,7 @@ func Convert(img image.Image, d tensor.DType, shape tensor.Shape, o Options) (*t
 	if o.Crop == "center" {
 		area = centre(area, ax.width, ax.height)
 	}
-	rgb := resize(toRGB(img, area), area.Dx(), area.Dy(), ax.width, ax.height, o.Resize)
+	rgb := resize(img, area, ax.width, ax.height, o.Resize)
 	w := tensor.NewWide(tensor.Float32, shape)
 	pixels := ax.width * ax.height
 	for p := range pixels {
@@ -213,34 +213,36 @@ func centre(r image.Rectangle, width, height int) image.Rectangle {
 	return image.Rectangle{Min: at, Max: at.Add(image.Pt(w, h))}
 }
 
-// toRGB returns the pixels of an area as an opaque 8-bit picture; transparency is dropped.
+// opaque returns a pixel's colour; transparency is dropped.
+func opaque(img image.Image, x, y int) color.NRGBA {
+	return color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
+}
+
+// toRGB returns the pixels of an area as an opaque 8-bit picture.
 func toRGB(img image.Image, area image.Rectangle) *image.RGBA {
 	out := image.NewRGBA(image.Rect(0, 0, area.Dx(), area.Dy()))
 	for y := range area.Dy() {
 		for x := range area.Dx() {
-			c := color.NRGBAModel.Convert(img.At(area.Min.X+x, area.Min.Y+y)).(color.NRGBA)
+			c := opaque(img, area.Min.X+x, area.Min.Y+y)
 			out.SetRGBA(x, y, color.RGBA{c.R, c.G, c.B, 255})
 		}
 	}
 	return out
 }
 
-// resize returns width·height pixels of three values.
-func resize(img *image.RGBA, oldWidth, oldHeight, width, height int, how string) []float32 {
+// resize returns width·height pixels of three values of an area.
+func resize(img image.Image, area image.Rectangle, width, height int, how string) []float32 {
 	if how == "" || how == "area" {
-		in := make([]float32, 0, 3*oldWidth*oldHeight)
-		for i := 0; i < len(img.Pix); i += 4 {
-			in = append(in, float32(img.Pix[i]), float32(img.Pix[i+1]), float32(img.Pix[i+2]))
-		}
-		rows := resample(in, 1, oldHeight, height, 3*oldWidth)
-		return resample(rows, height, oldWidth, width, 3)
+		rows := resampleRows(img, area, height)
+		return resample(rows, height, area.Dx(), width, 3)
 	}
 	var scaler draw.Scaler = draw.BiLinear // its kernel widens when it shrinks
 	if how == "nearest" {
 		scaler = draw.NearestNeighbor
 	}
+	all := toRGB(img, area)
 	small := image.NewRGBA(image.Rect(0, 0, width, height))
-	scaler.Scale(small, small.Rect, img, img.Rect, draw.Src, nil)
+	scaler.Scale(small, small.Rect, all, all.Rect, draw.Src, nil)
 	out := make([]float32, 0, 3*width*height)
 	for i := 0; i < len(small.Pix); i += 4 {
 		out = append(out, float32(small.Pix[i]), float32(small.Pix[i+1]), float32(small.Pix[i+2]))
@@ -248,32 +250,57 @@ func resize(img *image.RGBA, oldWidth, oldHeight, width, height int, how string)
 	return out
 }
 
-// resample resizes the middle axis of an array of shape (outer, from, inner) to extent to. When it shrinks, a new
-// element is the mean over the interval that it covers, parts of elements counted as such; when it grows, elements
-// are interpolated between their centres.
+// resampleRows is resample of the rows of an area, a row of pixels at a time: a large picture is not held as floats.
+func resampleRows(img image.Image, area image.Rectangle, height int) []float32 {
+	width := 3 * area.Dx()
+	out, row := make([]float32, height*width), make([]float32, width)
+	for i := range height {
+		for _, t := range taps(i, area.Dy(), height) {
+			for x := range area.Dx() {
+				c := opaque(img, area.Min.X+x, area.Min.Y+t.at)
+				row[3*x], row[3*x+1], row[3*x+2] = float32(c.R), float32(c.G), float32(c.B)
+			}
+			for j, v := range row {
+				out[i*width+j] += t.weight * v
+			}
+		}
+	}
+	return out
+}
+
+// tap is an old element of an axis and its part in a new one.
+type tap struct {
+	at     int
+	weight float32
+}
+
+// taps returns what new element i of an axis is made of, when its extent goes from one number to another. When it shrinks, a
+// new element is the mean over the interval that it covers, parts of elements counted as such; when it grows, elements are
+// interpolated between their centres.
+func taps(i, from, to int) []tap {
+	if to > from {
+		centre := math.Max((float64(i)+0.5)*float64(from)/float64(to)-0.5, 0)
+		k := min(int(centre), from-1)
+		part := float32(centre - float64(k))
+		return []tap{{k, 1 - part}, {min(k+1, from-1), part}}
+	}
+	var all []tap
+	lo, hi := float64(i)*float64(from)/float64(to), float64(i+1)*float64(from)/float64(to)
+	for k := int(lo); k < from && float64(k) < hi; k++ {
+		part := math.Min(hi, float64(k+1)) - math.Max(lo, float64(k))
+		all = append(all, tap{k, float32(part / (hi - lo))})
+	}
+	return all
+}
+
+// resample resizes the middle axis of an array of shape (outer, from, inner) to extent to.
 func resample(in []float32, outer, from, to, inner int) []float32 {
 	out := make([]float32, outer*to*inner)
-	type tap struct {
-		at     int
-		weight float32
-	}
 	for i := range to {
-		var taps []tap
-		if to <= from {
-			lo, hi := float64(i)*float64(from)/float64(to), float64(i+1)*float64(from)/float64(to)
-			for k := int(lo); k < from && float64(k) < hi; k++ {
-				part := math.Min(hi, float64(k+1)) - math.Max(lo, float64(k))
-				taps = append(taps, tap{k, float32(part / (hi - lo))})
-			}
-		} else {
-			centre := math.Max((float64(i)+0.5)*float64(from)/float64(to)-0.5, 0)
-			k := min(int(centre), from-1)
-			part := float32(centre - float64(k))
-			taps = []tap{{k, 1 - part}, {min(k+1, from-1), part}}
-		}
+		all := taps(i, from, to)
 		for o := range outer {
 			row := out[(o*to+i)*inner:][:inner]
-			for _, t := range taps {
+			for _, t := range all {
 				for j, v := range in[(o*from+t.at)*inner:][:inner] {
 					row[j] += t.weight * v
 				}

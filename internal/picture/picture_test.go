@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,4 +94,15 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		require.ErrorIs(t, err, diag.ErrInvalid)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// TestALargePictureIsNotHeldAsFloats counts what converting a picture takes, a pixel.
+func TestALargePictureIsNotHeldAsFloats(t *testing.T) {
+	img := image.NewGray(image.Rect(0, 0, 1000, 1000))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Convert(img, tensor.Float32, tensor.Shape{1, 3, 10, 10}, Options{})
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(9*1000*1000))
 }
