@@ -123,6 +123,26 @@ func attrsOf[T any](s *Site) (*T, error) {
 	return a, nil
 }
 
+// operandOf returns the attributes and the first operand.
+func operandOf[T any](s *Site) (*T, *TensorType, error) {
+	a, err := attrsOf[T](s)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := s.Tensor(0)
+	return a, t, err
+}
+
+// operandsOf returns the attributes and all operands.
+func operandsOf[T any](s *Site) (*T, []*TensorType, error) {
+	a, err := attrsOf[T](s)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := s.Tensors()
+	return a, t, err
+}
+
 // axis returns an axis of a tensor of the given rank counted from the front; a negative one counts from the end.
 func (s *Site) axis(axis, rank int) (int, error) {
 	if axis < -rank || axis >= rank {

@@ -132,11 +132,7 @@ func inferGelu(s *Site) (Type, error) {
 }
 
 func inferPerChannel(s *Site) (Type, error) {
-	a, err := attrsOf[AxisAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensors()
+	a, t, err := operandsOf[AxisAttrs](s)
 	if err != nil {
 		return nil, err
 	}

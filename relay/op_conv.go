@@ -159,11 +159,7 @@ func (s *Site) convResult(c *convShape, channels int, dtype, outDType tensor.DTy
 }
 
 func inferConv(s *Site) (Type, error) {
-	a, err := attrsOf[ConvAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensors()
+	a, t, err := operandsOf[ConvAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -196,11 +192,7 @@ func inferConv(s *Site) (Type, error) {
 }
 
 func inferConvTranspose(s *Site) (Type, error) {
-	a, err := attrsOf[ConvTransposeAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensors()
+	a, t, err := operandsOf[ConvTransposeAttrs](s)
 	if err != nil {
 		return nil, err
 	}

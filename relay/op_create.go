@@ -62,11 +62,7 @@ func (s *Site) filled(d tensor.DType, shape []int) (Type, error) {
 }
 
 func inferFull(s *Site) (Type, error) {
-	a, err := attrsOf[FullAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[FullAttrs](s)
 	if err != nil {
 		return nil, err
 	}

@@ -137,11 +137,7 @@ func inferPredicate(s *Site) (Type, error) {
 }
 
 func inferCast(s *Site) (Type, error) {
-	a, err := attrsOf[CastAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[CastAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -157,11 +153,7 @@ func inferCast(s *Site) (Type, error) {
 }
 
 func inferReinterpret(s *Site) (Type, error) {
-	a, err := attrsOf[CastAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[CastAttrs](s)
 	if err != nil {
 		return nil, err
 	}

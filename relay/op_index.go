@@ -89,11 +89,7 @@ func (s *Site) indices(i int) (*TensorType, error) {
 }
 
 func inferTake(s *Site) (Type, error) {
-	a, err := attrsOf[TakeAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[TakeAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +112,7 @@ func inferTake(s *Site) (Type, error) {
 }
 
 func inferGather(s *Site) (Type, error) {
-	a, err := attrsOf[AxisAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[AxisAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -155,11 +147,7 @@ func (s *Site) within(idx, data tensor.Shape, axis int) error {
 }
 
 func inferGatherND(s *Site) (Type, error) {
-	a, err := attrsOf[GatherNDAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[GatherNDAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -261,11 +249,7 @@ func inferArgwhere(s *Site) (Type, error) {
 }
 
 func inferReverseSequence(s *Site) (Type, error) {
-	a, err := attrsOf[ReverseSequenceAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[ReverseSequenceAttrs](s)
 	if err != nil {
 		return nil, err
 	}

@@ -55,11 +55,7 @@ func matmulOps() []*Op {
 }
 
 func inferDense(s *Site) (Type, error) {
-	a, err := attrsOf[DenseAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensors()
+	a, t, err := operandsOf[DenseAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +85,7 @@ func inferDense(s *Site) (Type, error) {
 }
 
 func inferMatmul(s *Site) (Type, error) {
-	attrs, err := attrsOf[MatmulAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensors()
+	attrs, t, err := operandsOf[MatmulAttrs](s)
 	if err != nil {
 		return nil, err
 	}

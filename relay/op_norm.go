@@ -215,11 +215,7 @@ func inferL2Normalize(s *Site) (Type, error) {
 }
 
 func inferSqueezeExcite(s *Site) (Type, error) {
-	a, err := attrsOf[SqueezeExciteAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensors()
+	a, t, err := operandsOf[SqueezeExciteAttrs](s)
 	if err != nil {
 		return nil, err
 	}

@@ -53,11 +53,7 @@ func inferQuantize(s *Site) (Type, error) {
 }
 
 func inferDequantize(s *Site) (Type, error) {
-	a, err := attrsOf[DequantizeAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[DequantizeAttrs](s)
 	if err != nil {
 		return nil, err
 	}

@@ -96,11 +96,7 @@ func shapeOps() []*Op {
 }
 
 func inferReshape(s *Site) (Type, error) {
-	a, err := attrsOf[ReshapeAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[ReshapeAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +108,7 @@ func inferReshape(s *Site) (Type, error) {
 }
 
 func inferExpandDims(s *Site) (Type, error) {
-	a, err := attrsOf[ExpandDimsAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[ExpandDimsAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -133,11 +125,7 @@ func inferExpandDims(s *Site) (Type, error) {
 }
 
 func inferSqueeze(s *Site) (Type, error) {
-	a, err := attrsOf[SqueezeAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[SqueezeAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -158,11 +146,7 @@ func inferSqueeze(s *Site) (Type, error) {
 }
 
 func inferTranspose(s *Site) (Type, error) {
-	a, err := attrsOf[TransposeAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[TransposeAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -195,11 +179,7 @@ func Permutation(axes []int, rank int) []int {
 }
 
 func inferBroadcastTo(s *Site) (Type, error) {
-	a, err := attrsOf[ShapeAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[ShapeAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -211,11 +191,7 @@ func inferBroadcastTo(s *Site) (Type, error) {
 }
 
 func inferTile(s *Site) (Type, error) {
-	a, err := attrsOf[TileAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[TileAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -236,11 +212,7 @@ func inferTile(s *Site) (Type, error) {
 }
 
 func inferRepeat(s *Site) (Type, error) {
-	a, err := attrsOf[RepeatAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[RepeatAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -260,11 +232,7 @@ func inferRepeat(s *Site) (Type, error) {
 }
 
 func inferAxis(s *Site) (Type, error) {
-	a, err := attrsOf[AxisAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[AxisAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -275,11 +243,7 @@ func inferAxis(s *Site) (Type, error) {
 }
 
 func inferLayoutTransform(s *Site) (Type, error) {
-	a, err := attrsOf[LayoutTransformAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[LayoutTransformAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -375,11 +339,7 @@ func inferDepthToSpace(s *Site) (Type, error) {
 }
 
 func inferChannelShuffle(s *Site) (Type, error) {
-	a, err := attrsOf[ChannelShuffleAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[ChannelShuffleAttrs](s)
 	if err != nil {
 		return nil, err
 	}

@@ -110,11 +110,7 @@ func inferStack(s *Site) (Type, error) {
 }
 
 func inferSplit(s *Site) (Type, error) {
-	a, err := attrsOf[SplitAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[SplitAttrs](s)
 	if err != nil {
 		return nil, err
 	}
@@ -147,11 +143,7 @@ func (a *SplitAttrs) Part(i, extent int) (begin, end int) {
 }
 
 func inferStridedSlice(s *Site) (Type, error) {
-	a, err := attrsOf[StridedSliceAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensor(0)
+	a, t, err := operandOf[StridedSliceAttrs](s)
 	if err != nil {
 		return nil, err
 	}

@@ -29,11 +29,7 @@ func visionOps() []*Op {
 }
 
 func inferNonMaxSuppression(s *Site) (Type, error) {
-	a, err := attrsOf[NonMaxSuppressionAttrs](s)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Tensors()
+	a, t, err := operandsOf[NonMaxSuppressionAttrs](s)
 	if err != nil {
 		return nil, err
 	}
