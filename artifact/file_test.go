@@ -473,3 +473,24 @@ func TestPartsOfKilledWritersAreSwept(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{filepath.Base(atWork.temp), ".model.texel.notes!.part", ".other.texel.3w5e11264sgsf.part", "model.texel.part"}, left)
 }
+
+// TestReleaseKeepsTheContents reads everything again after its memory was given back.
+func TestReleaseKeepsTheContents(t *testing.T) {
+	path := sampleFile(t)
+	f, err := Open(path, OpenOptions{})
+	require.NoError(t, err)
+	defer f.Close()
+	before := map[string][]byte{}
+	for _, e := range f.Manifest().Entries {
+		data, ok := f.Entry(e.Name)
+		require.True(t, ok, e.Name)
+		before[e.Name] = append([]byte(nil), data...)
+	}
+	require.NotEmpty(t, before)
+	f.Release()
+	for name, want := range before {
+		data, _ := f.Entry(name)
+		require.Equal(t, want, data, name)
+	}
+	require.NoError(t, f.Verify())
+}

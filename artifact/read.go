@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -227,6 +228,22 @@ func (f *File) Verify() error {
 		return damaged(WeightsEntry, "checksum is wrong")
 	}
 	return f.VerifyWeights()
+}
+
+// Release gives back the memory that reading took for everything but the weights, which stand first in the file. What is
+// read again later comes from the file.
+func (f *File) Release() {
+	if !f.mapped {
+		return
+	}
+	end := 0
+	if w := f.entries[WeightsEntry]; len(w) > 0 {
+		end = int(uintptr(unsafe.Pointer(&w[0]))-uintptr(unsafe.Pointer(&f.data[0]))) + len(w)
+	}
+	page := os.Getpagesize()
+	if from := (end + page - 1) / page * page; from < len(f.data) {
+		unix.Madvise(f.data[from:], unix.MADV_DONTNEED) // a wish
+	}
 }
 
 // Close unmaps the file. No result of this File may be used afterwards.

@@ -84,6 +84,7 @@ func load(file *artifact.File, opt Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	file.Release()
 	return &Module{file: file, variant: v, plan: plan, program: program, device: device, users: 1}, nil
 }
 
