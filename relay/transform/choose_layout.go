@@ -2,6 +2,7 @@ package transform
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -221,7 +222,7 @@ func (l *layouter) choose(c *relay.Call, list []Candidate) (placed, error) {
 		}
 	}
 	k := list[best]
-	l.o.Notes.Append(diag.Note{Kind: diag.Chose, Step: "choose-layout", Node: nodeName(c), Text: k.String(),
+	l.o.Notes.Append(diag.Note{Kind: diag.Chose, Step: "choose-layout", Node: nodeName(c), Text: fmt.Sprintf("%v, %.1f µs", k, least),
 		Other: slices.Delete(others, best, best+1)})
 	args := make([]relay.Expr, len(c.Args))
 	for i, a := range c.Args {
