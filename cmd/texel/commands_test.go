@@ -244,12 +244,16 @@ func TestExplainAModel(t *testing.T) {
 	x := newTool(t)
 	out := x.ok("explain", model("relu"))
 	require.Contains(t, out, "taken as a batch of 1")
+	require.Regexp(t, `(?m)^chose: choose-layout: .*, [0-9.]+ µs$`, x.ok("explain", model("net")))
 	x.refused(4, "not in this version", "explain", model("relu"), "--html", "x.html")
 }
 
 func TestCompileWritesDumps(t *testing.T) {
 	x := newTool(t)
 	dir := t.TempDir()
+	x.refused(4, "spirv is not in this version", "compile", model("mlp"), "--emit", "spirv="+dir)
+	x.refused(2, "no target is compiled through it", "compile", model("mlp"), "--emit", "opencl="+dir)
+	x.refused(2, "no target is compiled through it", "compile", model("mlp"), "--target", "pocl", "--emit", "asm="+dir)
 	require.Empty(t, x.ok("compile", model("mlp"), "--emit", "relay,tir,llvm,asm="+dir))
 	found := map[string]bool{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/relay/transform"
+	"github.com/texel-ml/texel/target"
 )
 
 type compileFlags struct {
@@ -47,7 +48,7 @@ func (a *app) compileCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.model.keepIR, "keep-ir", false, "keep the loop functions in the artifact")
 	c.Flags().StringVar(&f.dump, "dump", "", "folder for the program after each pass")
 	c.Flags().StringVar(&f.stopAfter, "stop-after", "", "stop behind this graph pass; infer-type is the first")
-	c.Flags().StringVar(&f.emit, "emit", "", "relay,tir,llvm,asm=DIR: write these forms")
+	c.Flags().StringVar(&f.emit, "emit", "", "relay,tir,llvm,asm,opencl=DIR: write these forms")
 	c.Flags().StringArrayVar(&f.values, "input", nil, "name=x.npy or IN.npz: values that must be known to compile (shapes, axes)")
 	c.Flags().StringVar(&f.layout, "layout", "auto", "auto")
 	c.Flags().StringVar(&f.textures, "texture-policy", "none", "none")
@@ -107,6 +108,9 @@ func (a *app) compile(ctx context.Context, path string, f *compileFlags) error {
 		return err
 	}
 	opts.Emit = f.emitted()
+	if err := emittable(opts.Emit, opts.Targets); err != nil {
+		return err
+	}
 	bar := a.progressBar()
 	opts.Progress = bar.report
 	start := time.Now()
@@ -146,13 +150,37 @@ func (f *compileFlags) emitted() []string {
 	return strings.Split(forms, ",")
 }
 
+// emittable refuses forms that the code for none of the targets goes through; no targets are this host.
+func emittable(forms, targets []string) error {
+	made := map[string]bool{"relay": true, "tir": true}
+	for _, name := range targets {
+		t, err := target.Parse(name)
+		if err != nil {
+			return err
+		}
+		made["opencl"] = made["opencl"] || t.API == target.OpenCL
+		made["llvm"] = made["llvm"] || t.API == target.Native
+	}
+	made["llvm"] = made["llvm"] || len(targets) == 0
+	made["asm"] = made["llvm"]
+	for _, form := range forms {
+		if form == "spirv" {
+			return diag.Unsupported("compile", "--emit", "spirv is not in this version")
+		}
+		if !made[form] {
+			return usage("--emit %s: no target is compiled through it", form)
+		}
+	}
+	return nil
+}
+
 // dumper returns a function that writes dumps into a folder: everything for --dump, some endings for --emit.
 func dumper(dump, emit string) (func(string, func() string) error, error) {
 	forms, dir, _ := strings.Cut(emit, "=")
 	ends := map[string]bool{}
 	if emit != "" {
 		if dir == "" {
-			return nil, usage("--emit wants relay,tir,llvm,asm=DIR, found %q", emit)
+			return nil, usage("--emit wants relay,tir,llvm,asm,opencl=DIR, found %q", emit)
 		}
 		for _, form := range strings.Split(forms, ",") {
 			end, ok := map[string]string{"relay": ".relay", "tir": ".tir", "llvm": ".ll", "asm": ".s", "opencl": ".cl", "spirv": ".spv"}[form]

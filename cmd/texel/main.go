@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,7 +169,7 @@ func (a *app) notBuiltCommand(name, what string) *cobra.Command {
 		Short:              what + " (not in this version)",
 		DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
-			return diag.Unsupported("texel", name, "this command is not in version %s", version)
+			return diag.Unsupported("command", name, "this command is not in version %s", version)
 		},
 	}
 }
@@ -176,8 +177,8 @@ func (a *app) notBuiltCommand(name, what string) *cobra.Command {
 // args returns a check that the command has exactly these arguments.
 func args(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, given []string) error {
-		if len(given) != len(names) {
-			return usage("%s wants %s, found %d arguments", c.CommandPath(), strings.Join(names, " "), len(given))
+		if wanted := strings.Join(names, " "); len(given) != len(names) {
+			return usage("%s wants %s, found %d arguments", c.CommandPath(), cmp.Or(wanted, "no arguments"), len(given))
 		}
 		return nil
 	}

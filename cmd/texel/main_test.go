@@ -185,6 +185,7 @@ func TestTargetsAndVersion(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(x.ok("targets", "--json")), &list))
 	require.NotEmpty(t, list)
 	require.Contains(t, x.ok("version"), "texel "+version)
+	require.Contains(t, x.ok("version"), "\nopencl:", "the devices, or what is missing for them")
 	x.refused(3, "nonsense", "compile", model("mlp"), "-o", filepath.Join(t.TempDir(), "a.texel"), "--target", "nonsense")
 }
 

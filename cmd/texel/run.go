@@ -125,7 +125,11 @@ func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
 		a.printSummary(m.Outputs(), results)
 	}
 	if f.output == "" {
-		fmt.Fprintf(a.out, "%.2f ms on %d threads\n", ms(took), f.device.count())
+		on := f.device.device
+		if on == "cpu" {
+			on = fmt.Sprintf("%d threads", f.device.count())
+		}
+		fmt.Fprintf(a.out, "%.2f ms on %s\n", ms(took), on)
 	}
 	if f.profile || f.chrome != "" {
 		return a.profile(ctx, m.Model, arrays, f)

@@ -18,6 +18,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/npy"
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/runtime/opencl"
 	"github.com/texel-ml/texel/target"
 )
 
@@ -40,6 +41,13 @@ func (a *app) versionCommand() *cobra.Command {
 			return err
 		}
 		fmt.Fprintf(a.out, "cpu: %s, %d cores, vectors of %d bits\n", h.CPU, h.Cores, h.VectorBits)
+		devices, err := opencl.List("")
+		if err != nil {
+			fmt.Fprintf(a.out, "opencl: %v\n", err)
+		}
+		for i, d := range devices {
+			fmt.Fprintf(a.out, "opencl:%d: %v\n", i, d)
+		}
 		return nil
 	}}
 }
@@ -153,7 +161,11 @@ func printPlan(w io.Writer, p *artifact.Plan) {
 	ports("input ", p.Inputs)
 	ports("output", p.Outputs)
 	for _, x := range p.Pools {
-		fmt.Fprintf(w, "pool %-10s %-10s %12d bytes\n", x.Name, x.Kind, x.Bytes)
+		fmt.Fprintf(w, "pool %-10s %-10s", x.Name, x.Kind)
+		if x.Bytes > 0 { // others are memory of the caller, of the file, or images
+			fmt.Fprintf(w, " %12d bytes", x.Bytes)
+		}
+		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "%-32s %-24s %-10s %-10s %12s %12s %11s\n", "tensor", "shape", "type", "pool", "offset", "bytes", "life")
 	for _, t := range p.Tensors {
@@ -215,7 +227,11 @@ func (a *app) explainCommand() *cobra.Command {
 		for _, n := range notes {
 			fmt.Fprintln(a.out, n)
 			for _, o := range n.Other {
-				fmt.Fprintf(a.out, "    not %s, %.1f µs: %s\n", o.Name, o.Cost, o.Why)
+				fmt.Fprintf(a.out, "    not %s, %.1f µs", o.Name, o.Cost)
+				if o.Why != "" {
+					fmt.Fprintf(a.out, ": %s", o.Why)
+				}
+				fmt.Fprintln(a.out)
 			}
 		}
 		return nil
