@@ -165,11 +165,11 @@ func placePad(s *schedule.Schedule, d *Definition, grid schedule.Loop, t *target
 
 // scheduleDepthwise shapes a depthwise convolution whose result has its channels innermost:
 //
-//	grid (batch · blocks of channels)
-//	  rows · tiles of pixels
+//	grid (batch · rows)
+//	  tiles of pixels · vectors of channels
 //	    accumulators = 0; window: accumulators += vector of the operand · vector of the weight; store
 //
-// Taps outside the operand are guarded; partition-loops cuts the guards away from the inner rows and tiles. One vector of
+// Taps outside the operand are guarded; partition-loops cuts the guards away from the inner tiles. One vector of
 // channels at a time leaves registers for the weights of a window.
 func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
 	anchor, out := anchorBlocks(s, d)
