@@ -209,7 +209,7 @@ func (a *app) printBench(r *benchResult, asJSON bool) error {
 	}
 	_, err := fmt.Fprintf(a.out, "%s on %s, %d threads: median %.3f ms, min %.3f, p95 %.3f\n"+
 		"  compiled in %.0f ms%s, load %.1f ms, first %.1f ms, inputs and outputs %.3f ms\n"+
-		"  weights %.2f MB, arena %.2f MB, scratch %.2f MB a thread, peak %.1f MB; %d launches of %d kernels\n",
+		"  weights %.2f MB, arena %.2f MB, scratch %.2f MB a thread, peak %.1f MiB; %d launches of %d kernels\n",
 		r.Model, r.Device, r.Threads, r.MedianMS, r.MinMS, r.P95MS, r.CompileMS, cached, r.LoadMS, r.FirstMS, r.IOMS,
 		float64(r.WeightsBytes)/1e6, float64(r.ArenaBytes)/1e6, float64(r.ScratchBytes)/1e6, r.PeakMB, r.Launches, r.Kernels)
 	return err
