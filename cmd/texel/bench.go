@@ -58,7 +58,7 @@ func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench ART|MODEL",
 		Short: "measures a model",
-		Args:  args("an artifact or a model"),
+		Args:  artifactOrModel,
 		RunE:  func(c *cobra.Command, args []string) error { return a.bench(c.Context(), args[0], f) },
 	}
 	f.model.add(c)

@@ -184,6 +184,19 @@ func args(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// artifactOrModel checks the argument of commands that take either: flags of compiling say nothing about an artifact.
+func artifactOrModel(c *cobra.Command, given []string) error {
+	if err := args("an artifact or a model")(c, given); err != nil || !isArtifact(given[0]) {
+		return err
+	}
+	for _, flag := range []string{"input-shape", "dim", "opt-level", "precision"} {
+		if c.Flags().Changed(flag) {
+			return usage("--%s is for compiling, and %s is compiled", flag, given[0])
+		}
+	}
+	return nil
+}
+
 // writeFile writes a file as a whole or not at all.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {

@@ -42,7 +42,7 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run ART|MODEL",
 		Short: "runs a model once",
-		Args:  args("an artifact or a model"),
+		Args:  artifactOrModel,
 		RunE:  func(c *cobra.Command, args []string) error { return a.runModel(c.Context(), args[0], f) },
 	}
 	f.model.add(c)

@@ -95,7 +95,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		if err := f.Verify(); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "%s: fine: %d entries, %d variants, digest %s\n", args[0], len(f.Manifest().Entries), len(f.Manifest().Variants), f.Digest())
+		fmt.Fprintf(a.out, "%s: fine: entries %d, variants %d, digest %s\n", args[0], len(f.Manifest().Entries), len(f.Manifest().Variants), f.Digest())
 		return nil
 	}}
 	c.Flags().StringVar(&key, "require-signature", "", "a public key")
@@ -184,7 +184,7 @@ func printPlan(w io.Writer, p *artifact.Plan) {
 
 func (a *app) explainCommand() *cobra.Command {
 	m, asJSON, html, phone := &modelFlags{}, false, "", ""
-	c := &cobra.Command{Use: "explain ART|MODEL", Short: "what the compiler did without being asked, and why", Args: args("an artifact or a model"), RunE: func(c *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: "explain ART|MODEL", Short: "what the compiler did without being asked, and why", Args: artifactOrModel, RunE: func(c *cobra.Command, args []string) error {
 		if html != "" || phone != "" {
 			return diag.Unsupported("explain", "--html, --phone", "these flags are not in this version")
 		}
