@@ -62,9 +62,13 @@ func findCases(dir string, match *regexp.Regexp, scopes []string) ([]*testCase, 
 	if len(all) == 0 {
 		return nil, diag.Invalid("conformance", dir, "holds no case")
 	}
+	found := len(all)
 	all = slices.DeleteFunc(all, func(c *testCase) bool {
 		return match != nil && !match.MatchString(c.Name) || len(scopes) > 0 && !slices.Contains(scopes, c.Scope)
 	})
+	if len(all) == 0 {
+		return nil, diag.Invalid("conformance", dir, "none of its %d cases passes --match and --scope", found)
+	}
 	for _, c := range all {
 		if err := c.fill(); err != nil {
 			return nil, err

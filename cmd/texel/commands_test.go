@@ -292,6 +292,9 @@ func TestConformance(t *testing.T) {
 	require.Equal(t, "3 passed, 2 failed, 1 unsupported", lines[len(lines)-1])
 
 	require.Contains(t, x.ok("conformance", dir, "--match", "^(a|e)_"), "1 passed, 0 failed, 1 unsupported")
+	code, _, complaint := x.run("conformance", dir, "--match", "no such case")
+	require.Equal(t, 3, code, "a filter that leaves nothing is no success")
+	require.Contains(t, complaint, "none of its 6 cases")
 	v := decode(t, x.ok("conformance", dir, "--match", "^a_", "--json"))
 	require.Equal(t, 1.0, v["passed"])
 	require.Equal(t, 1.0, v["cases"].([]any)[0].(map[string]any)["launches"])
