@@ -38,6 +38,7 @@ type Compiled struct {
 	source   *relay.Module // as imported
 	variants []*variant
 	keepIR   bool
+	closed   bool
 	notes    []diag.Note
 }
 
@@ -69,6 +70,9 @@ func Compile(ctx context.Context, path string, opts Options) (c *Compiled, err e
 			c = nil
 		}
 	}()
+	if err := checkValues(opts.Values); err != nil {
+		return nil, err
+	}
 	targets, err := parseTargets(opts.Targets)
 	if err != nil {
 		return nil, err
@@ -122,6 +126,19 @@ func Import(ctx context.Context, path string, opts Options, notes *diag.Notes) (
 		}
 	}
 	return m, nil
+}
+
+// checkValues refuses values whose data is not what type and shape say.
+func checkValues(values map[string]*tensor.Tensor) error {
+	for name, v := range values {
+		if v == nil {
+			return diag.Invalid("options", name, "the value of this input is nil")
+		}
+		if n := v.Shape.Elems(); n < 0 || v.DType.Bits() == 0 || len(v.Data) != v.DType.Bytes(n) {
+			return diag.Invalid("options", name, "a value of %v of shape %v has %d bytes of data", v.DType, v.Shape, len(v.Data))
+		}
+	}
+	return nil
 }
 
 func parseTargets(names []string) ([]*target.Target, error) {
@@ -326,7 +343,7 @@ func (j *job) graph(ctx context.Context, m *relay.Module, t *target.Target) (*re
 // Notes returns every default taken, every fallback and every choice, in the order of the steps.
 func (c *Compiled) Notes() []diag.Note { return c.notes }
 
-// Plan returns the plan of the first target.
+// Plan returns the plan of the first target; nil when Options.StopAfter named a pass.
 func (c *Compiled) Plan() *artifact.Plan { return c.variants[0].plan }
 
 // ExternalFiles returns the files beside the model at path that hold its external data.
@@ -358,6 +375,12 @@ func (c *Compiled) Optimised() *relay.Module { return c.variants[0].module }
 
 // WriteFile writes the artifact at path: whole, or not at all. The same model, options and version give the same bytes.
 func (c *Compiled) WriteFile(path string) (err error) {
+	if c.closed {
+		return diag.Invalid("write", path, "the compiled model is closed")
+	}
+	if c.Plan() == nil {
+		return diag.Invalid("write", path, "compiling stopped behind a graph pass: there is no code to write")
+	}
 	w, err := artifact.Create(path, c.header)
 	if err != nil {
 		return err
@@ -409,8 +432,9 @@ func (c *Compiled) writeIR(w *artifact.Writer) error {
 
 // Close releases the model's file. The Compiled must not be used afterwards.
 func (c *Compiled) Close() error {
-	if c.source == nil {
+	if c.source == nil || c.closed {
 		return nil
 	}
+	c.closed = true
 	return c.source.Close()
 }

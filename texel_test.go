@@ -338,6 +338,25 @@ func TestAWeightThatIsNaNHasNoBound(t *testing.T) {
 	require.Contains(t, string(text), `"gain":0,"bound":0,"unbounded":true`)
 }
 
+func TestWhatCannotBeWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.texel")
+	c, err := texel.Compile(context.Background(), fixture("mlp"), texel.Options{})
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	require.NoError(t, c.Close())
+	require.ErrorIs(t, c.WriteFile(path), diag.ErrInvalid) // its weights are unmapped
+	c, err = texel.Compile(context.Background(), fixture("mlp"), texel.Options{StopAfter: "infer-type"})
+	require.NoError(t, err)
+	defer c.Close()
+	require.Nil(t, c.Plan())
+	require.ErrorIs(t, c.WriteFile(path), diag.ErrInvalid)
+	require.NoFileExists(t, path)
+	for _, v := range []*tensor.Tensor{nil, {}, {DType: tensor.Float32, Shape: tensor.Shape{3}}, {DType: tensor.Float32, Shape: tensor.Shape{-1}}} {
+		_, err := texel.Compile(context.Background(), fixture("mlp"), texel.Options{Values: map[string]*tensor.Tensor{"x": v}})
+		require.ErrorIs(t, err, diag.ErrInvalid)
+	}
+}
+
 func TestKeepIR(t *testing.T) {
 	f, err := artifact.Open(compiled(t, fixture("mlp"), texel.Options{KeepIR: true}), artifact.OpenOptions{})
 	require.NoError(t, err)
