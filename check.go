@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/numtest"
+	"github.com/texel-ml/texel/internal/scratch"
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/relay/eval"
 	"github.com/texel-ml/texel/tensor"
@@ -74,12 +74,12 @@ func (r *Report) Err() error {
 // the device's own previous results, and every output with the evaluation of the whole graph. An error is one of
 // running; differences are in the report.
 func (c *Compiled) Check(ctx context.Context, o CheckOptions) (*Report, error) {
-	dir, err := os.MkdirTemp("", "texel-check-")
+	dir, err := scratch.New("", "check")
 	if err != nil {
-		return nil, diag.Internal("check", "", "no temporary folder").By(err)
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "model.texel")
+	defer dir.Close()
+	path := filepath.Join(dir.Path, "model.texel")
 	if err := c.WriteFile(path); err != nil {
 		return nil, err
 	}

@@ -276,7 +276,7 @@ func (j *job) generate(ctx context.Context, v *variant) ([]artifact.Code, error)
 	default:
 		return nil, diag.Unsupported("generate", t.String(), "no code generator for targets behind %s", t.API)
 	}
-	out, err := llvm.Build(ctx, kernels, t, llvm.Options{Workers: j.opts.Workers,
+	out, err := llvm.Build(ctx, kernels, t, llvm.Options{Workers: j.opts.Workers, TempDir: j.opts.TempDir,
 		KeepIR: slices.Contains(j.opts.Emit, "llvm"), KeepAsm: slices.Contains(j.opts.Emit, "asm")})
 	if err != nil {
 		return nil, err

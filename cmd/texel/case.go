@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/npy"
 	"github.com/texel-ml/texel/internal/numtest"
+	"github.com/texel-ml/texel/internal/scratch"
 	"github.com/texel-ml/texel/relay/importer/onnx"
 	"github.com/texel-ml/texel/tensor"
 )
@@ -165,12 +165,12 @@ func (c *caseRun) compileAndRun(ctx context.Context, given, values map[string]*t
 		return nil, err
 	}
 	defer compiled.Close()
-	dir, err := os.MkdirTemp("", "texel-case-")
+	dir, err := scratch.New("", "case")
 	if err != nil {
-		return nil, diag.Internal("conformance", c.Case.Name, "no temporary folder").By(err)
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "case.texel")
+	defer dir.Close()
+	path := filepath.Join(dir.Path, "case.texel")
 	if err := compiled.WriteFile(path); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/texel-ml/texel"
 	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/internal/scratch"
 	"github.com/texel-ml/texel/relay/importer/onnx"
 	"github.com/texel-ml/texel/tensor"
 )
@@ -278,11 +278,11 @@ func (a *app) artifactOf(ctx context.Context, o *opened, opts texel.Options, noC
 			return err
 		}
 	}
-	dir, err := os.MkdirTemp("", "texel-")
+	dir, err := scratch.New("", "run")
 	if err != nil {
-		return diag.Missing("compile", o.name, "no temporary folder; one is needed below %s", os.TempDir()).By(err)
+		return err
 	}
-	o.path, o.close = filepath.Join(dir, "model.texel"), func() { os.RemoveAll(dir) }
+	o.path, o.close = filepath.Join(dir.Path, "model.texel"), func() { dir.Close() }
 	start := time.Now()
 	if err := build(o.path); err != nil {
 		o.close()

@@ -27,6 +27,7 @@ type Options struct {
 	KeepIR  bool   // return the LLVM IR
 	KeepAsm bool   // return the assembly
 	Tools   *Tools // nil is what Find finds
+	TempDir string // where temporary files are kept; "" is the system's folder
 }
 
 // Object is what Build makes.
@@ -90,6 +91,7 @@ func Build(ctx context.Context, kernels []*tir.Kernel, t *target.Target, o Optio
 		}
 		return nil, err
 	}
+	tools.temp = o.TempDir
 	so, err := tools.assemble(ctx, units, workers, o.KeepAsm)
 	if err != nil {
 		return nil, err

@@ -168,9 +168,8 @@ func TestNoRoomForTemporaryFiles(t *testing.T) {
 		_, err := Build(t.Context(), []*tir.Kernel{copyKernel("copy", 4)}, hostTarget(t), Options{Tools: &these})
 		requireKind(t, diag.ErrMissing, err, "the temporary folder", "No space left on device")
 	}
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
-	_, err := Build(t.Context(), []*tir.Kernel{copyKernel("copy", 4)}, hostTarget(t), Options{})
-	requireKind(t, diag.ErrMissing, err, "no temporary folder")
+	_, err := Build(t.Context(), []*tir.Kernel{copyKernel("copy", 4)}, hostTarget(t), Options{TempDir: filepath.Join(t.TempDir(), "nowhere")})
+	requireKind(t, diag.ErrMissing, err, "no temporary folder can be made here")
 }
 
 // TestVersions has tools under their plain names only.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/internal/scratch"
 )
 
 // Version is the major version of LLVM that the generated text and the generated code are checked with.
@@ -26,6 +27,8 @@ const Install = "apt-get install llvm-19 lld-19"
 type Tools struct {
 	LLC string // the static compiler
 	LLD string // the linker, ld.lld
+
+	temp string // where temporary folders are made; "" is the system's folder
 }
 
 // Find locates the tools of LLVM 19: by their versioned names in PATH, then where distributions put them, then by
@@ -82,18 +85,19 @@ type unit struct {
 // assemble compiles the units side by side and links them to one shared object. All files live in a temporary
 // folder that is gone afterwards, except the text of a module that the compiler refused.
 func (t Tools) assemble(ctx context.Context, units []*unit, workers int, wantAsm bool) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "texel-llvm-")
+	folder, err := scratch.New(t.temp, "llvm")
 	if err != nil {
-		return nil, diag.Missing("llvm", "", "no temporary folder; one is needed below %s", os.TempDir()).By(err)
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer folder.Close()
+	dir := folder.Path
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, workers))
 	for _, u := range units {
 		group.Go(func() error {
 			src := filepath.Join(dir, u.name+".ll")
 			if err := os.WriteFile(src, []byte(u.ll), 0o600); err != nil {
-				return diag.Missing("llvm", u.name, "module not written: the temporary folder %s takes no more", os.TempDir()).By(err)
+				return diag.Missing("llvm", u.name, "module not written: the temporary folder %s takes no more", dir).By(err)
 			}
 			if err := t.llc(gctx, u, src, filepath.Join(dir, u.name+".o"), "obj"); err != nil || !wantAsm {
 				return err
@@ -130,7 +134,7 @@ func (t Tools) llc(ctx context.Context, u *unit, src, out, kind string) error {
 		return err
 	}
 	if strings.Contains(stderr, noSpace) {
-		return diag.Missing("llvm", u.name, "the temporary folder %s takes no more: %s", os.TempDir(), firstLines(stderr, 1)).By(err)
+		return diag.Missing("llvm", u.name, "the temporary folder %s takes no more: %s", filepath.Dir(src), firstLines(stderr, 1)).By(err)
 	}
 	what := strings.Join(u.kernels, ", ")
 	if what == "" {
@@ -163,7 +167,7 @@ func (t Tools) link(ctx context.Context, dir string, units []*unit) ([]byte, err
 			return nil, err
 		}
 		if strings.Contains(stderr, noSpace) {
-			return nil, diag.Missing("llvm", "ld.lld", "the temporary folder %s takes no more: %s", os.TempDir(), firstLines(stderr, 1)).By(err)
+			return nil, diag.Missing("llvm", "ld.lld", "the temporary folder %s takes no more: %s", dir, firstLines(stderr, 1)).By(err)
 		}
 		return nil, diag.Internal("llvm", "ld.lld", "linking failed: %s", firstLines(stderr, 12)).By(err)
 	}

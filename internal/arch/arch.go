@@ -35,7 +35,7 @@ var TestImports = []string{"internal/golden", "internal/numtest", "internal/npy"
 var Rooms = []Room{
 	{Folder: ".", Holds: "Compile, Load, options, results; composes the tables of all rooms",
 		Imports: []string{"relay/...", "tir/...", "schedule/...", "lower/...", "codegen/...", "cost/...", "texture", "memplan",
-			"artifact", "runtime/...", "target", "internal/numtest"},
+			"artifact", "runtime/...", "target", "internal/numtest", "internal/scratch"},
 		Modules: []string{"golang.org/x/sync"}, Tests: []string{"internal/..."}},
 	{Folder: "cmd/texel", Holds: "the command",
 		Imports: []string{".", "relay/...", "tir/...", "schedule/...", "lower/...", "codegen/...", "cost/...", "texture", "memplan",
@@ -48,7 +48,7 @@ var Rooms = []Room{
 		Imports: []string{"tir", "tir/arith", "tir/tirtext", "texture", "target", "schedule/..."},
 		Tests:   []string{"tir/..."}},
 	{Folder: "codegen/llvm", Holds: "LLVM IR and the tools that make a shared object of it",
-		Imports: []string{"tir", "tir/arith", "texture", "target", "artifact"},
+		Imports: []string{"tir", "tir/arith", "texture", "target", "artifact", "internal/scratch"},
 		Modules: []string{"github.com/llir/llvm", "golang.org/x/exp", "golang.org/x/sync"},
 		Tests:   []string{"tir/...", "schedule/...", "runtime/..."}},
 	{Folder: "codegen/opencl", Holds: "OpenCL C",
