@@ -172,6 +172,16 @@ func TestNoRoomForTemporaryFiles(t *testing.T) {
 	requireKind(t, diag.ErrMissing, err, "no temporary folder can be made here")
 }
 
+// TestAToolMayLeaveAChild has a compiler that ends well while its child still holds the standard error.
+func TestAToolMayLeaveAChild(t *testing.T) {
+	slow := filepath.Join(t.TempDir(), "llc")
+	require.NoError(t, os.WriteFile(slow, []byte("#!/bin/sh\nsleep 3 &\nexec "+tools(t).LLC+" \"$@\"\n"), 0o700))
+	start := time.Now()
+	_, err := Build(t.Context(), []*tir.Kernel{copyKernel("copy", 4)}, hostTarget(t), Options{Tools: &Tools{LLC: slow, LLD: tools(t).LLD}})
+	require.NoError(t, err)
+	require.Less(t, time.Since(start), 3*time.Second)
+}
+
 // TestVersions has tools under their plain names only.
 func TestVersions(t *testing.T) {
 	dir := t.TempDir()

@@ -186,8 +186,11 @@ func run(ctx context.Context, path string, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Stderr = &stderr
-	cmd.WaitDelay = 100 * time.Millisecond // a child of a killed script may hold its standard error
+	cmd.WaitDelay = 500 * time.Millisecond // a child of a killed script may hold its standard error
 	err := cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) { // it ended well; somebody still holds its standard error
+		err = ctx.Err()
+	}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return "", diag.Missing("llvm", path, "tool is gone; install it with: %s", Install).By(err)
 	}
