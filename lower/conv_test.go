@@ -181,3 +181,22 @@ func TestSpatialAxesStandAnywhere(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeWindowsFitIntoAKernel has depthwise windows whose taps, tiles and borders together are too many to be written out.
+func TestLargeWindowsFitIntoAKernel(t *testing.T) {
+	for _, h := range hosts(t) {
+		for _, c := range []convCase{{1, 28, 28, 32, 32, 31, 1, 15, 32, false}, {1, 40, 40, 8, 16, 25, 3, 12, 8, false}, {1, 20, 20, 17, 17, 9, 1, 4, 17, true}} {
+			r, err := Func(c.function(t, 32), "conv", Core(), h, nil)
+			require.NoError(t, err)
+			_, _, err = transform.Lower(r.Func, transform.Options{})
+			require.NoError(t, err, c.String())
+		}
+		c := convCase{1, 5, 9, 3, 3, 15, 1, 7, 3, false}
+		fn := c.function(t, 32)
+		in := make([]*tensor.Tensor, len(fn.Params))
+		for i, p := range fn.Params {
+			in[i] = randomWide(rand.New(rand.NewPCG(1, 2)), relay.Tensor(p)).Narrow()
+		}
+		require.NoError(t, check(fn, in, h))
+	}
+}

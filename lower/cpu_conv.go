@@ -189,13 +189,26 @@ func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
 	s.Annotate(w[0], tir.Partition, "border")
 	parallelAll(s, outer)
 	s.ComputeAt(anchor, c[0])
-	shapeTile(s, d, anchor, tl, func(reduce []schedule.Loop) {
-		for _, r := range reduce {
-			s.Unroll(r)
-		}
-	})
+	shapeTile(s, d, anchor, tl, func(reduce []schedule.Loop) { unrollWindow(s, reduce, tl) })
 	s.Unroll(w[1])
 	vectorizeAxis(s, c[1], tl.Lanes)
+}
+
+// unrollWindow unrolls the inner axes of a window, as many as leave few multiply-adds in a tile: a window of 31 × 31 keeps its
+// loop over rows. Three spatial axes have so many kinds of border, each with code of its own, that less is unrolled.
+func unrollWindow(s *schedule.Schedule, window []schedule.Loop, tl cost.Tile) {
+	most := 512
+	if len(window) > 3 {
+		most = 32
+	}
+	first, body := len(window), tl.Rows
+	for first > 0 && body*s.Extent(window[first-1]) <= most {
+		first--
+		body *= s.Extent(window[first])
+	}
+	for _, r := range window[first:] {
+		s.Unroll(r)
+	}
 }
 
 // depthwiseTile returns how many pixels of a row are computed together: a divisor of the row where there is one.
