@@ -53,8 +53,17 @@ func elemHardSigmoid(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 
 // elemHardSwish: below −3 the product is 0, so x may be raised to −3, where the inner sum is 0 without a lower bound.
 func elemHardSwish(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
-	m := maximum(x[0], num(d, -3))
-	return tir.Times(m, minimum(tir.Plus(tir.Times(m, num(d, 1.0/6)), num(d, 0.5)), num(d, 1)))
+	m, c := maximum(x[0], num(d, -3)), sixth(d)
+	return tir.Times(m, minimum(tir.Plus(tir.Times(m, num(d, c)), num(d, 3*c)), num(d, 1)))
+}
+
+// sixth is the number of type d next below 1/6. Its threefold is a number of type d too, so that −3·sixth + 3·sixth is 0 whether
+// or not the product is rounded.
+func sixth(d tensor.DType) float64 {
+	if d == tensor.Float64 {
+		return math.Nextafter(1.0/6, 0)
+	}
+	return float64(math.Nextafter32(1.0/6, 0))
 }
 
 func elemSwish(a any, d tensor.DType, x []tir.Expr) tir.Expr {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/tensor"
 )
@@ -123,4 +125,17 @@ func TestQuantize(t *testing.T) {
 				in: []*relay.TensorType{typ(d, 3, 7), f32(7), typ(d)}, fill: positive})
 	}
 	runCases(t, cases)
+}
+
+// TestHardSwishIsZeroBelow has the inner sum at −3 with a fused multiply-add and without.
+func TestHardSwishIsZeroBelow(t *testing.T) {
+	c := sixth(tensor.Float64)
+	require.InEpsilon(t, 1.0/6, c, 0x1p-50)
+	require.Zero(t, math.FMA(-3, c, 3*c))
+	require.Zero(t, float64(-3*c)+3*c)
+	c = sixth(tensor.Float32)
+	require.InEpsilon(t, 1.0/6, c, 0x1p-23)
+	require.Equal(t, 3*c, float64(float32(3*c)), "the threefold is a float32")
+	require.Zero(t, math.FMA(-3, c, 3*c))
+	require.Zero(t, float32(-3*float32(c))+float32(3*c))
 }
