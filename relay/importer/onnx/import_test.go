@@ -261,6 +261,10 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 			m.Graph.Node = []*pb.NodeProto{op("Add", names("x", "b"), names("a")), op("Relu", names("a"), names("b")), op("Relu", names("b"), names("y"))}
 		}), diag.ErrInvalid, `operand 1 is "b", which no input, initialiser or earlier node gives`},
 		{"missing output", relu(func(m *pb.ModelProto) { m.Graph.Output = values(value("z", 1)) }), diag.ErrInvalid, `z: no node gives this output`},
+		{"output without a name", relu(func(m *pb.ModelProto) {
+			m.Graph.Initializer = []*pb.TensorProto{floats("", []int64{1}, 1)}
+			m.Graph.Output = values(value("", 1))
+		}), diag.ErrInvalid, `output 0 of the graph has no name`},
 		{"output of another type", relu(func(m *pb.ModelProto) { m.Graph.Output = values(value("y", 10, 2, 3)) }), diag.ErrInvalid, `the model says that this output is float16, found float32`},
 		{"no graph", relu(func(m *pb.ModelProto) { m.Graph = nil }), diag.ErrInvalid, `has no graph`},
 		{"no operator", relu(func(m *pb.ModelProto) { m.Graph.Node[0].OpType = proto.String("Rolu") }), diag.ErrUnsupported, `operator Rolu of domain "", opset 17`},

@@ -140,7 +140,10 @@ func (im *importer) module(model *pb.ModelProto) (*relay.Module, error) {
 		return nil, diag.Invalid(step, g.GetName(), "the graph has no output").At(im.pos(""))
 	}
 	seen := map[string]bool{}
-	for _, o := range g.GetOutput() {
+	for i, o := range g.GetOutput() {
+		if o.GetName() == "" {
+			return nil, diag.Invalid(step, g.GetName(), "output %d of the graph has no name", i).At(im.pos(""))
+		}
 		if seen[o.GetName()] {
 			return nil, diag.Invalid(step, o.GetName(), "two outputs have this name").At(im.pos(""))
 		}
@@ -153,7 +156,12 @@ func (im *importer) module(model *pb.ModelProto) (*relay.Module, error) {
 				m.Extents = map[string]relay.Extent{}
 			}
 			m.Extents[m.Outputs[i]] = relay.Extent{Axis: x.axis, Output: len(outputs)}
-			outputs, m.Outputs = append(outputs, x.count), append(m.Outputs, m.Outputs[i]+".count")
+			name := m.Outputs[i] + ".count"
+			for seen[name] {
+				name += "_"
+			}
+			seen[name] = true
+			outputs, m.Outputs = append(outputs, x.count), append(m.Outputs, name)
 		}
 	}
 	body := outputs[0]
