@@ -97,10 +97,8 @@ func conjunctsWithout(cond tir.Expr, vars map[*tir.Var]bool) tir.Expr {
 	if b, ok := cond.(*tir.Binary); ok && b.Op == tir.And {
 		return tir.All(conjunctsWithout(b.A, vars), conjunctsWithout(b.B, vars))
 	}
-	for v := range vars {
-		if tir.Uses(cond, v) {
-			return nil
-		}
+	if tir.UsesAny(cond, vars) {
+		return nil
 	}
 	return cond
 }

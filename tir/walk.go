@@ -84,6 +84,18 @@ func Walk(root any, f func(node any) bool) {
 	}
 }
 
+// UsesAny reports whether one of the variables that are keys of vars occurs below root.
+func UsesAny[V any](root any, vars map[*Var]V) bool {
+	found := false
+	Walk(root, func(n any) bool {
+		if v, ok := n.(*Var); ok && !found {
+			_, found = vars[v]
+		}
+		return !found
+	})
+	return found
+}
+
 // Uses reports whether v occurs below root.
 func Uses(root any, v *Var) bool {
 	found := false

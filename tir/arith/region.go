@@ -50,22 +50,10 @@ func (a *Analyzer) sweepVector(e tir.Expr, over map[*tir.Var]tir.Range) (span, b
 	return a.sweep(a.lin(e), over)
 }
 
-func usesAny(e tir.Expr, over map[*tir.Var]tir.Range) bool {
-	found := false
-	tir.Walk(e, func(n any) bool {
-		if v, ok := n.(*tir.Var); ok {
-			_, in := over[v]
-			found = found || in
-		}
-		return !found
-	})
-	return found
-}
-
 func (a *Analyzer) sweep(l linear, over map[*tir.Var]tir.Range) (span, bool) {
 	out := span{min: constant(l.c)}
 	for _, t := range l.terms {
-		if !usesAny(t.atom, over) {
+		if !tir.UsesAny(t.atom, over) {
 			out.min = out.min.plus(linear{terms: []term{t}}, 1)
 			continue
 		}

@@ -143,7 +143,7 @@ func (b *blockLowerer) dense(indices []tir.Expr, over map[*tir.Var]tir.Range) bo
 	used := map[*tir.Var]bool{}
 	for _, e := range indices {
 		coeffs, rest, ok := b.a.Linear(e)
-		if !ok || usesSwept(rest, over) {
+		if !ok || tir.UsesAny(rest, over) {
 			return false
 		}
 		var steps []step
@@ -153,7 +153,7 @@ func (b *blockLowerer) dense(indices []tir.Expr, over map[*tir.Var]tir.Range) bo
 				continue
 			}
 			n, isConst := tir.AsInt(b.a.Simplify(r.Extent))
-			if used[v] || !isConst || usesSwept(r.Min, over) {
+			if used[v] || !isConst || tir.UsesAny(r.Min, over) {
 				return false
 			}
 			used[v] = true
@@ -171,18 +171,6 @@ func (b *blockLowerer) dense(indices []tir.Expr, over map[*tir.Var]tir.Range) bo
 		}
 	}
 	return true
-}
-
-func usesSwept(e tir.Expr, over map[*tir.Var]tir.Range) bool {
-	found := false
-	tir.Walk(e, func(n any) bool {
-		if v, ok := n.(*tir.Var); ok {
-			_, in := over[v]
-			found = found || in
-		}
-		return !found
-	})
-	return found
 }
 
 // harmless reports whether guards only keep a write from leaving the buffer: where one does not hold, an index is out
