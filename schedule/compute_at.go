@@ -32,14 +32,6 @@ func (s *Schedule) ComputeAt(b Block, l Loop) {
 	if !s.producesAlone("compute_at", block, buf, spatial) {
 		return
 	}
-	for _, f := range at.loops {
-		for _, own := range p.loops {
-			if own.Var == f.Var && own.Var == l.v {
-				s.refuse("compute_at", b.name, "already stands inside %s", l.v.Name)
-				return
-			}
-		}
-	}
 	consumers := 0
 	for _, c := range realizesIn(s.fn.Root().Body) {
 		if c.realize.Block != block && reads(c.realize.Block, buf) {

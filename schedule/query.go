@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/texel-ml/texel/tir"
@@ -24,17 +23,14 @@ func (s *Schedule) Loops(b Block) []Loop {
 	if p == nil {
 		return nil
 	}
-	fors := make([]*tir.For, len(p.loops))
-	copy(fors, p.loops)
-	list := s.handles(fors)
+	list := s.handles(p.loops)
 	s.record("get_loops", []string{b.id}, nil, loopIDs(list)...)
 	return list
 }
 
 // handles returns handles of loops that the trace has not named yet, in order.
 func (s *Schedule) handles(fors []*tir.For) []Loop {
-	base := 0
-	fmt.Sscanf(s.id("l"), "l%d", &base)
+	base := s.named("l")
 	list := make([]Loop, len(fors))
 	for i, f := range fors {
 		list[i] = Loop{v: f.Var, id: "l" + strconv.Itoa(base+i)}

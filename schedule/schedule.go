@@ -23,7 +23,6 @@ type Schedule struct {
 	trace *Trace
 	err   error
 	fresh int
-	loops map[*tir.Var]Loop
 }
 
 // Block names a block of the function.
@@ -40,7 +39,7 @@ type Loop struct {
 
 // New starts a schedule of f, which must be in block form.
 func New(f *tir.Func) *Schedule {
-	return &Schedule{fn: f, trace: &Trace{}, loops: map[*tir.Var]Loop{}}
+	return &Schedule{fn: f, trace: &Trace{}}
 }
 
 // Func returns the function as it is now.

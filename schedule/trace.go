@@ -33,8 +33,11 @@ func (s *Schedule) record(name string, ins []string, args []string, outs ...stri
 	s.trace.Steps = append(s.trace.Steps, Step{name, ins, args, outs})
 }
 
-func (s *Schedule) id(prefix string) string {
-	n := 0
+// id returns the next handle with the given prefix.
+func (s *Schedule) id(prefix string) string { return prefix + strconv.Itoa(s.named(prefix)) }
+
+// named counts the handles with the given prefix that the trace has named.
+func (s *Schedule) named(prefix string) (n int) {
 	for _, st := range s.trace.Steps {
 		for _, o := range st.Outs {
 			if strings.HasPrefix(o, prefix) {
@@ -42,7 +45,7 @@ func (s *Schedule) id(prefix string) string {
 			}
 		}
 	}
-	return prefix + strconv.Itoa(n)
+	return n
 }
 
 func ints(list []int) string {
