@@ -17,6 +17,7 @@ import (
 
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/codegen/llvm"
+	"github.com/texel-ml/texel/cost"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/lower"
 	"github.com/texel-ml/texel/memplan"
@@ -327,13 +328,7 @@ func graphPasses(level OptLevel) []graphpasses.Pass {
 func (j *job) graph(ctx context.Context, m *relay.Module, t *target.Target) (*relay.Module, error) {
 	return graphpasses.Run(ctx, m, graphPasses(j.opts.OptLevel), &graphpasses.Options{
 		Ops: relay.Core(), Target: t, Notes: j.notes, Stop: j.opts.StopAfter, Verify: j.opts.Verify,
-		Candidates: func(c *relay.Call) []graphpasses.Candidate {
-			var all []graphpasses.Candidate
-			for _, x := range lower.Candidates(c, t) {
-				all = append(all, graphpasses.Candidate(x))
-			}
-			return all
-		},
+		Candidates: func(c *relay.Call) []cost.Candidate { return lower.Candidates(c, t) },
 		Observe: func(i int, p graphpasses.Pass, m *relay.Module) error {
 			return j.dump(fmt.Sprintf("%02d_%s.relay", i, p.Name), func() string { return relay.Print(m) })
 		},

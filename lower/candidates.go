@@ -9,17 +9,9 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// Candidate is one legal way to compute an operator: an algorithm and the layouts of its operands and its result. Cost
-// is in microseconds of one core, without copies. An empty layout leaves the operand as it is.
-type Candidate struct {
-	Algorithm         string
-	Data, Kernel, Out string
-	Cost              float64
-}
-
 // Candidates returns the ways in which an operator can be computed on a target, the preferred one first; none when it
 // takes operands as they come.
-func Candidates(c *relay.Call, t *target.Target) []Candidate {
+func Candidates(c *relay.Call, t *target.Target) []cost.Candidate {
 	if c.Op == nil || t.Kind != target.CPU {
 		return nil
 	}
@@ -38,7 +30,7 @@ func Candidates(c *relay.Call, t *target.Target) []Candidate {
 
 // convCandidates offers channels-innermost layouts. A first layer (few input channels) may read channels-outermost data,
 // since pixels are broadcast one by one and a padded copy runs along rows.
-func convCandidates(c *relay.Call, t *target.Target) []Candidate {
+func convCandidates(c *relay.Call, t *target.Target) []cost.Candidate {
 	a := c.Attrs.(*relay.ConvAttrs)
 	plain := tensor.MustLayout(a.DataLayout)
 	spatial := spatialOf(plain)
@@ -64,23 +56,23 @@ func convCandidates(c *relay.Call, t *target.Target) []Candidate {
 	case a.Groups > 1 && perGroup == 1:
 		steps := float64(rows) * float64(inner) * float64((channels+t.Lanes(32)-1)/t.Lanes(32))
 		packed := "O" + spatial + "I" + strconv.Itoa(t.Lanes(32)) + "o"
-		return []Candidate{{"depthwise", last, packed, last, cost.Micros(steps/loadBound(t), t)}}
+		return []cost.Candidate{{Algorithm: "depthwise", Data: last, Kernel: packed, Out: last, Cost: cost.Micros(steps/loadBound(t), t)}}
 	case a.Groups > 1:
 		return nil
 	}
 	block, step := cost.PanelWidth(rows, channels, t)
 	packed := "O" + spatial + "I" + strconv.Itoa(block) + "o"
 	price := cost.Micros(step*float64(inner), t)
-	list := []Candidate{{"direct", last, packed, last, price}}
+	list := []cost.Candidate{{Algorithm: "direct", Data: last, Kernel: packed, Out: last, Cost: price}}
 	if data := plain.Extent(relay.Tensor(c.Args[0]).Shape, 'C'); data <= 4 {
-		list = append([]Candidate{{"direct", "NC" + spatial, packed, last, price}}, list...)
+		list = append([]cost.Candidate{{Algorithm: "direct", Data: "NC" + spatial, Kernel: packed, Out: last, Cost: price}}, list...)
 	}
 	return list
 }
 
 // transposedCandidates offers channels-innermost layouts of the transposed convolutions that are taken apart by phases: each
 // is a product of its places and the channels.
-func transposedCandidates(c *relay.Call, t *target.Target) []Candidate {
+func transposedCandidates(c *relay.Call, t *target.Target) []cost.Candidate {
 	a := c.Attrs.(*relay.ConvTransposeAttrs)
 	plain, kernel := tensor.MustLayout(a.DataLayout), tensor.MustLayout(a.KernelLayout)
 	if a.Groups != 1 || !plain.Plain() || !kernel.Plain() {
@@ -100,7 +92,7 @@ func transposedCandidates(c *relay.Call, t *target.Target) []Candidate {
 	rows := relay.Tensor(c).Shape.Elems() / max(1, channels*phases)
 	_, step := cost.PanelWidth(rows, channels, t)
 	last := "N" + spatial + "C"
-	return []Candidate{{"phases", last, spatial + "IO", last, cost.Micros(step*float64(steps*phases), t)}}
+	return []cost.Candidate{{Algorithm: "phases", Data: last, Kernel: spatial + "IO", Out: last, Cost: cost.Micros(step*float64(steps*phases), t)}}
 }
 
 func gcd(a, b int) int {
@@ -113,7 +105,7 @@ func gcd(a, b int) int {
 // loadBound is how many taps of a depthwise window a core does in a cycle: each loads its operand.
 func loadBound(t *target.Target) float64 { return min(t.FMAsPerCycle, 1) }
 
-func denseCandidates(c *relay.Call, t *target.Target) []Candidate {
+func denseCandidates(c *relay.Call, t *target.Target) []cost.Candidate {
 	shape := relay.Tensor(c).Shape
 	channels := shape[len(shape)-1]
 	rows := max(1, shape.Elems()/max(1, channels))
@@ -123,5 +115,5 @@ func denseCandidates(c *relay.Call, t *target.Target) []Candidate {
 	}
 	data := relay.Tensor(c.Args[0]).Shape
 	price := cost.Micros(step*float64(data[len(data)-1]), t)
-	return []Candidate{{"direct", "", "NK" + strconv.Itoa(block) + "n", "", price}}
+	return []cost.Candidate{{Algorithm: "direct", Kernel: "NK" + strconv.Itoa(block) + "n", Cost: price}}
 }

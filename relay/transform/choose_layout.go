@@ -205,7 +205,7 @@ func (l *layouter) transpose(c *relay.Call) (placed, error) {
 }
 
 // choose takes the candidate that is cheapest with the copies of its operand.
-func (l *layouter) choose(c *relay.Call, list []Candidate) (placed, error) {
+func (l *layouter) choose(c *relay.Call, list []cost.Candidate) (placed, error) {
 	data := l.values[c.Args[0]]
 	old := dataLayout(c)
 	best, least := -1, 0.0
@@ -273,17 +273,6 @@ func (l *layouter) choose(c *relay.Call, list []Candidate) (placed, error) {
 	}
 	out, err := relay.NewCall(c.Op, args, attrs, c.Pos())
 	return placed{expr: out, at: at}, err
-}
-
-// String prints the candidate as explain shows it.
-func (k Candidate) String() string {
-	parts := []string{k.Algorithm}
-	for _, s := range []string{k.Data, k.Kernel, k.Out} {
-		if s != "" {
-			parts = append(parts, s)
-		}
-	}
-	return strings.Join(parts, " ")
 }
 
 func nodeName(c *relay.Call) string {
@@ -602,30 +591,27 @@ func followPad(c *relay.Call, at []int) (any, []int, bool) {
 
 func followSlice(c *relay.Call, at []int) (any, []int, bool) {
 	n := *c.Attrs.(*relay.StridedSliceAttrs)
-	axes := make([]int, len(n.Begin))
-	for i := range axes {
-		a := i
-		if n.Axes != nil {
-			a = relay.NormalAxis(n.Axes[i], len(at))
-		}
-		axes[i] = at[a]
-	}
-	n.Axes = axes
+	n.Axes = turnedAxes(n.Axes, len(n.Begin), at)
 	return &n, at, true
 }
 
 func followResize(c *relay.Call, at []int) (any, []int, bool) {
 	n := *c.Attrs.(*relay.ResizeAttrs)
-	axes := make([]int, len(n.Size))
-	for i := range axes {
-		a := i
-		if n.Axes != nil {
-			a = relay.NormalAxis(n.Axes[i], len(at))
-		}
-		axes[i] = at[a]
-	}
-	n.Axes = axes
+	n.Axes = turnedAxes(n.Axes, len(n.Size), at)
 	return &n, at, true
+}
+
+// turnedAxes returns where n axes lie in order at; nil axes are the first ones.
+func turnedAxes(axes []int, n int, at []int) []int {
+	turned := make([]int, n)
+	for i := range turned {
+		a := i
+		if axes != nil {
+			a = relay.NormalAxis(axes[i], len(at))
+		}
+		turned[i] = at[a]
+	}
+	return turned
 }
 
 func followResize2D(c *relay.Call, at []int) (any, []int, bool) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/texel-ml/texel/cost"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/golden"
 	"github.com/texel-ml/texel/relay"
@@ -20,11 +21,11 @@ import (
 )
 
 // channelsLast offers channels-innermost data to every convolution, and nothing else.
-func channelsLast(c *relay.Call) []Candidate {
+func channelsLast(c *relay.Call) []cost.Candidate {
 	if c.Op.Name != "nn.conv2d" {
 		return nil
 	}
-	return []Candidate{{Algorithm: "direct", Data: "NHWC", Kernel: "HWIO", Out: "NHWC", Cost: 1}}
+	return []cost.Candidate{{Algorithm: "direct", Data: "NHWC", Kernel: "HWIO", Out: "NHWC", Cost: 1}}
 }
 
 var layoutRows = []row{

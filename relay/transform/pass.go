@@ -5,6 +5,7 @@ package transform
 import (
 	"context"
 
+	"github.com/texel-ml/texel/cost"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/target"
@@ -22,18 +23,10 @@ type Options struct {
 	Ops        *relay.Table
 	Target     *target.Target
 	Notes      *diag.Notes
-	Candidates func(c *relay.Call) []Candidate // how an operator can be computed; nil: layouts stay as they are
+	Candidates func(c *relay.Call) []cost.Candidate // how an operator can be computed; nil: layouts stay as they are
 
 	Verify  bool                                           // check the module after each pass
 	Stop    string                                         // the last pass to run; empty runs all
 	Start   string                                         // the first pass to run; empty starts at the first
 	Observe func(index int, p Pass, m *relay.Module) error // sees the module after each pass
-}
-
-// Candidate is one legal way to compute an operator: an algorithm and the layouts of its operands and its result; an
-// empty layout leaves an operand as it is. Cost is in microseconds, without the copies that it needs.
-type Candidate struct {
-	Algorithm         string
-	Data, Kernel, Out string
-	Cost              float64
 }
