@@ -292,7 +292,7 @@ func TestScratchIsLaidOutLikeAStack(t *testing.T) {
 	nothing := &tir.Seq{}
 	k := &tir.Kernel{Name: "k", Body: &tir.Seq{Stmts: []tir.Stmt{
 		&tir.Allocate{Buffer: a, Body: &tir.Allocate{Buffer: b, Body: nothing}}, &tir.Allocate{Buffer: c, Body: nothing}}}}
-	require.Equal(t, 448, ScratchBytes(k))
+	require.Equal(t, 448, scratchOf(k))
 	k.Body = &tir.Allocate{Buffer: a, Body: &tir.Allocate{Buffer: b, Body: nothing}}
-	require.Equal(t, 64+128, ScratchBytes(k))
+	require.Equal(t, 64+128, scratchOf(k))
 }

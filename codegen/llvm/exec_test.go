@@ -19,6 +19,7 @@ import (
 	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/transform"
 )
 
 // machine runs compiled kernels: this processor, or an emulated one.
@@ -37,6 +38,15 @@ type blob struct {
 
 const blobHead = 6 * 8
 
+// scratchOf is the scratch memory that the loop passes give a kernel; the emitter's offsets must stay within it.
+func scratchOf(k *tir.Kernel) int {
+	sized, err := transform.SizeScratch(k, transform.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return sized.Scratch
+}
+
 func newBlob(k *tir.Kernel, index int, args []*tensor.Tensor, scalars []int64) *blob {
 	b := &blob{}
 	at := blobHead + 8*len(args)
@@ -44,7 +54,7 @@ func newBlob(k *tir.Kernel, index int, args []*tensor.Tensor, scalars []int64) *
 	at += 8 * len(scalars)
 	at = (at + 63) &^ 63
 	b.scratch = at
-	at += ScratchBytes(k)
+	at += scratchOf(k)
 	for _, a := range args {
 		size := a.DType.Bits() / 8
 		at = (at+63)&^63 + size // off every larger alignment

@@ -34,35 +34,6 @@ type slotSet struct {
 // span is a range of elements.
 type span struct{ start, lanes int }
 
-// ScratchBytes returns how many bytes of scratch memory a worker needs to run a kernel: its buffers of scope Scratch are
-// laid out like a stack, what is not alive at one time shares memory.
-func ScratchBytes(k *tir.Kernel) int { return scratchBytes(k.Body, 0) }
-
-func scratchBytes(s tir.Stmt, off int) int {
-	switch s := s.(type) {
-	case *tir.For:
-		return scratchBytes(s.Body, off)
-	case *tir.Seq:
-		most := off
-		for _, c := range s.Stmts {
-			most = max(most, scratchBytes(c, off))
-		}
-		return most
-	case *tir.If:
-		return max(scratchBytes(s.Then, off), scratchBytes(s.Else, off))
-	case *tir.While:
-		return scratchBytes(s.Body, off)
-	case *tir.Let:
-		return scratchBytes(s.Body, off)
-	case *tir.Allocate:
-		if s.Buffer.Scope == tir.Scratch {
-			off += padded(s.Buffer)
-		}
-		return scratchBytes(s.Body, off)
-	}
-	return off
-}
-
 // padded is the size of a buffer with the padding that aligns the next.
 func padded(b *tir.Buffer) int { return (bufferBytes(b) + scratchPad - 1) / scratchPad * scratchPad }
 

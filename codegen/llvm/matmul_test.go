@@ -168,7 +168,7 @@ func call(t testing.TB, lib *library, k *tir.Kernel, begin, end int64, bufs ...u
 	}
 	bufs = append(bufs, nil)
 	pin.Pin(&bufs[0])
-	scratch := make([]byte, ScratchBytes(k)+128)
+	scratch := make([]byte, scratchOf(k)+128)
 	pin.Pin(&scratch[0])
 	s := uintptr(unsafe.Pointer(&scratch[0]))
 	s = (s + 63) &^ 63
