@@ -31,9 +31,6 @@ func AttrFields(attrs any) []AttrField {
 	return fields
 }
 
-// AttrsEqual reports whether two attribute structs hold the same values.
-func AttrsEqual(a, b any) bool { return reflect.DeepEqual(a, b) }
-
 // changedAttrs returns the attributes that differ from the operator's defaults.
 func changedAttrs(op *Op, attrs any) []AttrField {
 	all := AttrFields(attrs)

@@ -201,16 +201,6 @@ func (a *Analyzer) Prove(cond tir.Expr) bool {
 	return ok && v != 0
 }
 
-// Equal reports whether two index expressions certainly have the same value.
-func (a *Analyzer) Equal(x, y tir.Expr) bool {
-	d := a.lin(x).plus(a.lin(y), -1)
-	if len(d.terms) == 0 {
-		return d.c == 0
-	}
-	b := a.bounds(a.sorted(d))
-	return b.lo == 0 && b.hi == 0
-}
-
 // Bounds returns the smallest and the largest value that the ranges allow e, both inclusive.
 func (a *Analyzer) Bounds(e tir.Expr) (lo, hi int64, ok bool) {
 	var b interval
