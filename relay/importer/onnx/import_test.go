@@ -256,6 +256,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 			m.Graph.Initializer = []*pb.TensorProto{floats("w", []int64{1}, 1), floats("w", []int64{1}, 1)}
 		}), diag.ErrInvalid, `two initialisers have this name`},
 		{"two inputs", relu(func(m *pb.ModelProto) { m.Graph.Input = append(m.Graph.Input, m.Graph.Input[0]) }), diag.ErrInvalid, `x: two inputs have this name`},
+		{"input without a name", relu(func(m *pb.ModelProto) { m.Graph.Input = append(m.Graph.Input, value("", 1, 3)) }), diag.ErrInvalid, `input 1 of the graph has no name`},
 		{"given twice", relu(func(m *pb.ModelProto) { m.Graph.Node = append(m.Graph.Node, m.Graph.Node[0]) }), diag.ErrInvalid, `"y" is given twice`},
 		{"cycle", relu(func(m *pb.ModelProto) {
 			m.Graph.Node = []*pb.NodeProto{op("Add", names("x", "b"), names("a")), op("Relu", names("a"), names("b")), op("Relu", names("b"), names("y"))}

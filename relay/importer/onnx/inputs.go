@@ -71,7 +71,10 @@ func (im *importer) inputs(sc *scope, g *pb.GraphProto, m *relay.Module) ([]*rel
 func (im *importer) checkNames(g *pb.GraphProto, initial map[string]*pb.TensorProto) error {
 	known := map[string]bool{}
 	var names []string
-	for _, v := range g.GetInput() {
+	for i, v := range g.GetInput() {
+		if v.GetName() == "" {
+			return diag.Invalid(step, g.GetName(), "input %d of the graph has no name", i).At(im.pos(""))
+		}
 		if known[v.GetName()] {
 			return diag.Invalid(step, v.GetName(), "two inputs have this name").At(im.pos(""))
 		}
