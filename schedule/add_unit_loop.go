@@ -13,7 +13,7 @@ func (s *Schedule) AddUnitLoop(b Block) Loop {
 	}
 	f := &tir.For{Var: s.newVar("u"), Min: tir.I(0), Extent: tir.I(1), Body: p.realize}
 	s.setRoot(swap(s.fn.Root().Body, p.realize, f), s.fn.Root().Allocs)
-	out := s.handles([]*tir.For{f})
-	s.record("add_unit_loop", []string{b.id}, nil, out[0].id)
-	return out[0]
+	out := s.loopOver(f.Var)
+	s.record("add_unit_loop", operands(b), out)
+	return out
 }

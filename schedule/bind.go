@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/texel-ml/texel/tir"
@@ -53,5 +52,5 @@ func (s *Schedule) Bind(l Loop, thread string) {
 	c := *p.loop
 	c.Kind, c.Thread = tir.Bound, thread
 	s.setRoot(swap(s.fn.Root().Body, p.loop, &c), s.fn.Root().Allocs)
-	s.record("bind", []string{l.id}, []string{strconv.Quote(thread)})
+	s.record("bind", operands(l, thread))
 }

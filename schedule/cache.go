@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/texel-ml/texel/texture"
 	"github.com/texel-ml/texel/tir"
@@ -10,83 +9,6 @@ import (
 
 // A scope of CacheWrite, CacheRead and SetScope is one of tir's, or the name of a folding (texture.Aliases), which stands
 // for tir.Texture with that folding.
-
-// CacheWrite lets block b write to a new buffer in the given scope, and adds a block that copies it to where b wrote
-// before. It returns the copying block, which stands after b's nest.
-func (s *Schedule) CacheWrite(b Block, scope tir.Scope) Block {
-	p := s.block("cache_write", b)
-	if p == nil {
-		return Block{}
-	}
-	block := p.realize.Block
-	if block.Opaque || len(block.Writes) != 1 {
-		s.refuse("cache_write", b.name, "writes %d regions or is opaque; wanted one region", len(block.Writes))
-		return Block{}
-	}
-	buf := block.Writes[0].Buffer
-	cache := s.cacheOf("cache_write", buf, scope)
-	if cache == nil {
-		return Block{}
-	}
-	s.changeBlock(p.realize, buf, cache)
-	name := s.blockName(cache.Name + "_back")
-	top := s.topOf(b.name)
-	copyNest := s.copyNest(name, cache, buf)
-	s.setRoot(swap(s.fn.Root().Body, top, &tir.Seq{Stmts: []tir.Stmt{top, copyNest}}), append(append([]*tir.Buffer{}, s.fn.Root().Allocs...), cache))
-	s.flattenRoot()
-	out := Block{name, s.id("b")}
-	s.record("cache_write", []string{b.id}, []string{strconv.Quote(string(scope))}, out.id)
-	return out
-}
-
-// CacheRead lets block b read its operand buffer number i (counted among the distinct buffers that it reads) through a
-// new buffer in the given scope, and adds a block that fills it. It returns the filling block, which stands before b's
-// nest.
-func (s *Schedule) CacheRead(b Block, i int, scope tir.Scope) Block {
-	p := s.block("cache_read", b)
-	if p == nil {
-		return Block{}
-	}
-	buf := operand(p.realize.Block, i)
-	if buf == nil || p.realize.Block.Opaque {
-		s.refuse("cache_read", b.name, "has no operand buffer %d that can be cached", i)
-		return Block{}
-	}
-	cache := s.cacheOf("cache_read", buf, scope)
-	if cache == nil {
-		return Block{}
-	}
-	s.changeBlock(p.realize, buf, cache)
-	name := s.blockName(cache.Name)
-	top := s.topOf(b.name)
-	copyNest := s.copyNest(name, buf, cache)
-	s.setRoot(swap(s.fn.Root().Body, top, &tir.Seq{Stmts: []tir.Stmt{copyNest, top}}), append(append([]*tir.Buffer{}, s.fn.Root().Allocs...), cache))
-	s.flattenRoot()
-	out := Block{name, s.id("b")}
-	s.record("cache_read", []string{b.id}, []string{itoa(i), strconv.Quote(string(scope))}, out.id)
-	return out
-}
-
-// SetScope moves the buffer that block b writes to another scope. The buffer must be an intermediate one.
-func (s *Schedule) SetScope(b Block, scope tir.Scope) {
-	p := s.block("set_scope", b)
-	if p == nil {
-		return
-	}
-	buf := p.realize.Block.Writes[0].Buffer
-	for _, q := range s.fn.Params {
-		if q == buf {
-			s.refuse("set_scope", b.name, "writes the parameter %s; wanted an intermediate buffer", buf.Name)
-			return
-		}
-	}
-	c := *buf
-	if !s.inScope("set_scope", &c, scope) {
-		return
-	}
-	s.replaceBuffer(buf, &c)
-	s.record("set_scope", []string{b.id}, []string{strconv.Quote(string(scope))})
-}
 
 // operand returns the i-th distinct buffer that b reads.
 func operand(b *tir.Block, i int) *tir.Buffer {

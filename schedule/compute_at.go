@@ -81,7 +81,7 @@ func (s *Schedule) ComputeAt(b Block, l Loop) {
 	c := *target
 	c.Body = insertBefore(target.Body, nest, func(st tir.Stmt) bool { return readsBuffer(st, buf) })
 	s.setRoot(swap(body, target, &c), s.fn.Root().Allocs)
-	s.record("compute_at", []string{b.id, l.id}, nil)
+	s.record("compute_at", operands(b, l))
 }
 
 // producesAlone checks that block is the only writer of buf, that buf is no parameter, and that the block writes it at

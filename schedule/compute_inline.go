@@ -47,7 +47,7 @@ func (s *Schedule) ComputeInline(b Block) {
 	}
 	body := m.MapStmt(swap(s.fn.Root().Body, p.realize, nil))
 	s.setRoot(body, without(s.fn.Root().Allocs, buf))
-	s.record("compute_inline", []string{b.id}, nil)
+	s.record("compute_inline", operands(b))
 }
 
 func without(list []*tir.Buffer, buf *tir.Buffer) []*tir.Buffer {

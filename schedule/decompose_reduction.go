@@ -84,8 +84,8 @@ func (s *Schedule) DecomposeReduction(b Block, l Loop) Block {
 	update.Init = nil
 	loop := swap(at.loop, p.realize, &tir.BlockRealize{Values: p.realize.Values, Where: p.realize.Where, Block: &update})
 	s.setRoot(swap(s.fn.Root().Body, at.loop, &tir.Seq{Stmts: []tir.Stmt{nest, loop}}), s.fn.Root().Allocs)
-	out := Block{init.Name, s.id("b")}
-	s.record("decompose_reduction", []string{b.id, l.id}, nil, out.id)
+	out := s.blockNamed(init.Name)
+	s.record("decompose_reduction", operands(b, l), out)
 	return out
 }
 

@@ -1,19 +1,14 @@
 package schedule
 
-import (
-	"strconv"
-
-	"github.com/texel-ml/texel/tir"
-)
+import "github.com/texel-ml/texel/tir"
 
 // Block returns the block named name.
 func (s *Schedule) Block(name string) Block {
-	b := Block{name: name}
-	if s.block("get_block", b) == nil {
-		return b
+	if s.block("get_block", Block{name: name}) == nil {
+		return Block{name: name}
 	}
-	b.id = s.id("b")
-	s.record("get_block", nil, []string{strconv.Quote(name)}, b.id)
+	b := s.blockNamed(name)
+	s.record("get_block", operands(name), b)
 	return b
 }
 
@@ -23,18 +18,8 @@ func (s *Schedule) Loops(b Block) []Loop {
 	if p == nil {
 		return nil
 	}
-	list := s.handles(p.loops)
-	s.record("get_loops", []string{b.id}, nil, loopIDs(list)...)
-	return list
-}
-
-// handles returns handles of loops that the trace has not named yet, in order.
-func (s *Schedule) handles(fors []*tir.For) []Loop {
-	base := s.named("l")
-	list := make([]Loop, len(fors))
-	for i, f := range fors {
-		list[i] = Loop{v: f.Var, id: "l" + strconv.Itoa(base+i)}
-	}
+	list := s.loopsOver(p.loops)
+	s.record("get_loops", operands(b), list)
 	return list
 }
 

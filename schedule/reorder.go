@@ -67,5 +67,5 @@ func (s *Schedule) Reorder(loops ...Loop) {
 		body = &c
 	}
 	s.setRoot(swap(s.fn.Root().Body, top, body), s.fn.Root().Allocs)
-	s.record("reorder", loopIDs(loops), nil)
+	s.record("reorder", listOf(loops))
 }

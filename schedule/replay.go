@@ -1,251 +1,296 @@
 package schedule
 
 import (
-	"bufio"
-	"strconv"
-	"strings"
+	"fmt"
 
 	"github.com/texel-ml/texel/diag"
-	"github.com/texel-ml/texel/tir"
 )
 
-// ParseTrace reads the text form of a trace: one step a line, empty lines and lines that begin with # left out.
-func ParseTrace(text string) (*Trace, error) {
-	t := &Trace{}
-	scan := bufio.NewScanner(strings.NewReader(text))
-	for line := 1; scan.Scan(); line++ {
-		src := strings.TrimSpace(scan.Text())
-		if src == "" || src[0] == '#' {
-			continue
-		}
-		step, err := parseStep(src)
-		if err != nil {
-			return nil, err.At(diag.Pos{Line: line, Col: 1})
-		}
-		t.Steps = append(t.Steps, step)
-	}
-	if err := scan.Err(); err != nil {
-		return nil, diag.Invalid("trace", "", "a line is too long").By(err)
-	}
-	return t, nil
+// Primitive is one row of the table of primitives: a name, and how a step of a trace is applied. Options take more rows;
+// such a primitive composes built-in ones, and its step stands in the trace in place of theirs.
+type Primitive struct {
+	Name  string      // as it stands in a trace
+	Usage string      // its operands, as in a trace
+	Apply func(*Call) // reads the operands, takes the step, gives the results
 }
 
-// parseStep reads outs = name(ins and args).
-func parseStep(src string) (Step, *diag.Error) {
-	var s Step
-	open := strings.IndexByte(src, '(')
-	if open < 0 || !strings.HasSuffix(src, ")") {
-		return s, diag.Invalid("trace", src, "wanted a step such as l1, l2 = split(l0, [0, 8])")
-	}
-	head := src[:open]
-	if eq := strings.IndexByte(head, '='); eq >= 0 {
-		for _, o := range strings.Split(head[:eq], ",") {
-			o = strings.TrimSpace(o)
-			if !isHandle(o) {
-				return s, diag.Invalid("trace", src, "%q is no handle; wanted a name such as b0 or l3", o)
-			}
-			s.Outs = append(s.Outs, o)
-		}
-		head = head[eq+1:]
-	}
-	s.Name = strings.TrimSpace(head)
-	for _, a := range splitArgs(src[open+1 : len(src)-1]) {
-		if isHandle(a) && len(s.Args) == 0 {
-			s.Ins = append(s.Ins, a)
-		} else {
-			s.Args = append(s.Args, a)
-		}
-	}
-	return s, nil
-}
-
-func isHandle(s string) bool {
-	if len(s) < 2 || s[0] != 'b' && s[0] != 'l' {
-		return false
-	}
-	_, err := strconv.ParseUint(s[1:], 10, 31)
-	return err == nil
-}
-
-// splitArgs cuts a list at the commas outside quotes and brackets.
-func splitArgs(src string) []string {
-	var list []string
-	depth, quoted, begin := 0, false, 0
-	for i := 0; i < len(src); i++ {
-		switch c := src[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[':
-			depth++
-		case c == ']':
-			depth--
-		case c == ',' && depth == 0:
-			list = append(list, strings.TrimSpace(src[begin:i]))
-			begin = i + 1
-		}
-	}
-	if rest := strings.TrimSpace(src[begin:]); rest != "" {
-		list = append(list, rest)
-	}
-	return list
-}
-
-// Replay applies the steps of a trace to the schedule. The result is the function that the trace was recorded on.
+// Replay applies the steps of a trace to the schedule. On the program that the trace was recorded on, the result is the
+// identical function. The error of a step that cannot be taken names it by its number and its place in the text.
 func (s *Schedule) Replay(t *Trace) error {
-	r := &replayer{s: s, blocks: map[string]Block{}, loops: map[string]Loop{}}
+	r := &replayer{s: s, named: map[Handle]any{}}
 	for n, step := range t.Steps {
-		do := replayers[step.Name]
-		if do == nil {
-			return diag.Invalid("trace", step.Name, "step %d: no primitive has this name", n)
-		}
-		r.step, r.outs = step, step.Outs
-		do(r)
-		if r.err == nil {
-			r.err = s.err
-		}
-		if r.err == nil && len(r.outs) > 0 {
-			r.fail("gives fewer results than the %d that it names", len(step.Outs))
-		}
-		if r.err != nil {
-			return diag.Invalid("trace", step.Name, "step %d", n).By(r.err)
+		if err := r.apply(step); err != nil {
+			return diag.Invalid("trace", step.Name, "step %d of %d", n+1, len(t.Steps)).At(step.Pos).By(err)
 		}
 	}
 	return nil
 }
 
-type replayer struct {
-	s      *Schedule
-	blocks map[string]Block
-	loops  map[string]Loop
-	step   Step
-	outs   []string
-	err    error
-}
-
-func (r *replayer) fail(format string, args ...any) {
-	if r.err == nil {
-		r.err = diag.Invalid("trace", r.step.Name, format, args...)
+// Do takes one step by the name of its primitive, which may be one of Options.Primitives. An operand is a Block, a Loop,
+// an Int, a number, a text or a list of them. It returns the blocks, loops and numbers that the step gives.
+func (s *Schedule) Do(name string, operands ...any) []any {
+	if s.err != nil {
+		return nil
 	}
-}
-
-func (r *replayer) in(i int) string {
-	if i < len(r.step.Ins) {
-		return r.step.Ins[i]
+	row, own := s.primitive(name)
+	if row == nil {
+		s.refuse(name, "", "no primitive has this name")
+		return nil
 	}
-	r.fail("wants an operand %d", i)
-	return ""
+	c := &Call{S: s, step: Step{Name: name}, args: operands}
+	s.apply(row, own, c)
+	return c.gave
 }
 
-func (r *replayer) block(i int) Block {
-	b, ok := r.blocks[r.in(i)]
-	if !ok {
-		r.fail("operand %d is no block that an earlier step gave", i)
-	}
-	return b
-}
-
-func (r *replayer) loop(i int) Loop {
-	l, ok := r.loops[r.in(i)]
-	if !ok {
-		r.fail("operand %d is no loop that an earlier step gave", i)
-	}
-	return l
-}
-
-func (r *replayer) allLoops() []Loop {
-	list := make([]Loop, len(r.step.Ins))
-	for i := range list {
-		list[i] = r.loop(i)
-	}
-	return list
-}
-
-func (r *replayer) text(i int) string {
-	if i < len(r.step.Args) {
-		if v, err := strconv.Unquote(r.step.Args[i]); err == nil {
-			return v
+// primitive returns the row of a name, and whether it is one of the options.
+func (s *Schedule) primitive(name string) (row *Primitive, own bool) {
+	for i := range s.opts.Primitives {
+		if s.opts.Primitives[i].Name == name {
+			return &s.opts.Primitives[i], true
 		}
 	}
-	r.fail("wants a quoted text as argument %d", i)
-	return ""
+	return builtin[name], false
 }
 
-func (r *replayer) number(i int) int {
-	if i < len(r.step.Args) {
-		if v, err := strconv.Atoi(r.step.Args[i]); err == nil {
-			return v
-		}
-	}
-	r.fail("wants a number as argument %d", i)
-	return 0
-}
-
-func (r *replayer) numbers(i int) []int {
-	if i < len(r.step.Args) {
-		if body, ok := strings.CutPrefix(r.step.Args[i], "["); ok && strings.HasSuffix(body, "]") {
-			var list []int
-			for _, part := range splitArgs(strings.TrimSuffix(body, "]")) {
-				v, err := strconv.Atoi(part)
-				if err != nil {
-					r.fail("%q is no number", part)
-				}
-				list = append(list, v)
-			}
-			return list
-		}
-	}
-	r.fail("wants a list of numbers as argument %d", i)
-	return nil
-}
-
-func (r *replayer) giveBlock(b Block) {
-	if r.s.err == nil && r.err == nil && len(r.outs) > 0 {
-		r.blocks[r.outs[0]], r.outs = b, r.outs[1:]
-	}
-}
-
-func (r *replayer) giveLoops(list ...Loop) {
-	if r.s.err != nil || r.err != nil {
+// apply runs a row. What a primitive of the options takes inside is one step of the trace.
+func (s *Schedule) apply(row *Primitive, own bool, c *Call) {
+	if !own {
+		row.Apply(c)
 		return
 	}
-	for _, l := range list {
-		if len(r.outs) > 0 {
-			r.loops[r.outs[0]], r.outs = l, r.outs[1:]
+	before := *s
+	s.inside++
+	row.Apply(c)
+	s.inside--
+	if s.err != nil || c.err != nil {
+		err := s.err
+		*s = before
+		s.err = err
+		return
+	}
+	for i, v := range c.gave {
+		c.gave[i] = s.renamed(v)
+	}
+	s.record(c.step.Name, operands(c.args...), c.gave...)
+}
+
+// replayer holds what the handles of a trace stand for.
+type replayer struct {
+	s     *Schedule
+	named map[Handle]any // Block, Loop or Int
+}
+
+func (r *replayer) apply(step Step) error {
+	row, own := r.s.primitive(step.Name)
+	if row == nil {
+		return diag.Invalid("trace", step.Name, "no primitive has this name")
+	}
+	c := &Call{S: r.s, step: step}
+	for i, v := range step.Args {
+		arg, err := r.operand(v)
+		if err != nil {
+			return diag.Invalid(step.Name, "", "operand %d", i+1).By(err)
 		}
+		c.args = append(c.args, arg)
+	}
+	r.s.decision = step.Decision
+	r.s.apply(row, own, c)
+	r.s.decision = nil
+	switch {
+	case c.err != nil:
+		return c.err
+	case r.s.err != nil:
+		return r.s.err
+	case len(c.gave) != len(step.Outs):
+		return diag.Invalid(step.Name, "", "gives %d results, the step names %d", len(c.gave), len(step.Outs))
+	}
+	for i, o := range step.Outs {
+		if _, twice := r.named[o]; twice {
+			return diag.Invalid(step.Name, string(o), "an earlier step gave this name already")
+		}
+		r.named[o] = c.gave[i]
+	}
+	return nil
+}
+
+// operand returns what a value of a trace stands for.
+func (r *replayer) operand(v Value) (any, error) {
+	switch v := v.(type) {
+	case Handle:
+		if x, ok := r.named[v]; ok {
+			return x, nil
+		}
+		return nil, fmt.Errorf("%s is no handle that an earlier step gave", v)
+	case []Value:
+		list := make([]any, len(v))
+		for i, x := range v {
+			var err error
+			if list[i], err = r.operand(x); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	return v, nil
+}
+
+// Call is one application of a primitive: its operands in order, and where its results go. The first operand of a wrong
+// kind is the error of the step.
+type Call struct {
+	S    *Schedule
+	step Step
+	args []any // Block, Loop, Int, int, float64, string, or a list of them
+	gave []any
+	err  error
+}
+
+// Len is the number of operands.
+func (c *Call) Len() int { return len(c.args) }
+
+// Refuse says why the step cannot be taken.
+func (c *Call) Refuse(format string, args ...any) {
+	if c.err == nil {
+		c.err = diag.Invalid(c.step.Name, "", format, args...)
+		c.S.fail(c.err)
 	}
 }
 
-// replayers apply one step each, by the primitive's name.
-var replayers = map[string]func(r *replayer){
-	"get_block": func(r *replayer) { r.giveBlock(r.s.Block(r.text(0))) },
-	"get_loops": func(r *replayer) { r.giveLoops(r.s.Loops(r.block(0))...) },
-	"split":     func(r *replayer) { r.giveLoops(r.s.Split(r.loop(0), r.numbers(0)...)...) },
-	"fuse":      func(r *replayer) { r.giveLoops(r.s.Fuse(r.allLoops()...)) },
-	"reorder":   func(r *replayer) { r.s.Reorder(r.allLoops()...) },
-	"parallel":  func(r *replayer) { r.s.Parallel(r.loop(0)) },
-	"vectorize": func(r *replayer) { r.s.Vectorize(r.loop(0)) },
-	"unroll":    func(r *replayer) { r.s.Unroll(r.loop(0)) },
-	"annotate":  func(r *replayer) { r.s.Annotate(r.loop(0), r.text(0), r.text(1)) },
-	"bind":      func(r *replayer) { r.s.Bind(r.loop(0), r.text(0)) },
-	"compute_at": func(r *replayer) {
-		b := r.block(0)
-		r.s.ComputeAt(b, r.loop(1))
-	},
-	"compute_inline": func(r *replayer) { r.s.ComputeInline(r.block(0)) },
-	"cache_write":    func(r *replayer) { r.giveBlock(r.s.CacheWrite(r.block(0), tir.Scope(r.text(0)))) },
-	"cache_read":     func(r *replayer) { r.giveBlock(r.s.CacheRead(r.block(0), r.number(0), tir.Scope(r.text(1)))) },
-	"set_scope":      func(r *replayer) { r.s.SetScope(r.block(0), tir.Scope(r.text(0))) },
-	"rfactor":        func(r *replayer) { r.giveBlock(r.s.RFactor(r.loop(0), r.number(0))) },
-	"transform_layout": func(r *replayer) {
-		b := r.block(0)
-		r.s.TransformLayout(b, r.numbers(0)...)
-	},
-	"add_unit_loop": func(r *replayer) { r.giveLoops(r.s.AddUnitLoop(r.block(0))) },
-	"decompose_reduction": func(r *replayer) {
-		b := r.block(0)
-		r.giveBlock(r.s.DecomposeReduction(b, r.loop(1)))
-	},
+// operandAs returns operand i, which must be a T.
+func operandAs[T any](c *Call, i int, what string) (v T) {
+	if i >= len(c.args) {
+		c.Refuse("has %d operands, wanted %s as operand %d", len(c.args), what, i+1)
+		return v
+	}
+	v, ok := c.args[i].(T)
+	if !ok {
+		c.Refuse("operand %d is %s, wanted %s", i+1, kindOf(c.args[i]), what)
+	}
+	return v
+}
+
+func kindOf(v any) string {
+	switch v := v.(type) {
+	case Block:
+		return "block " + string(v.id)
+	case Loop:
+		return "loop " + string(v.id)
+	case Int:
+		return fmt.Sprintf("the number %d", v.value)
+	case int, float64:
+		return fmt.Sprintf("the number %v", v)
+	case string:
+		return fmt.Sprintf("the text %q", v)
+	}
+	return "a list"
+}
+
+// Block is operand i.
+func (c *Call) Block(i int) Block { return operandAs[Block](c, i, "a block") }
+
+// Loop is operand i.
+func (c *Call) Loop(i int) Loop { return operandAs[Loop](c, i, "a loop") }
+
+// Text is operand i, a quoted text.
+func (c *Call) Text(i int) string { return operandAs[string](c, i, "a quoted text") }
+
+// Number is operand i, an integer or what a sampling step drew.
+func (c *Call) Number(i int) int { return c.Int(i).value }
+
+// Int is operand i as a number with its handle.
+func (c *Call) Int(i int) Int {
+	if i < len(c.args) {
+		if v, ok := c.args[i].(Int); ok {
+			return v
+		}
+	}
+	return Int{value: operandAs[int](c, i, "a number")}
+}
+
+// Loops are the operands from i on, or the loops in the list that operand i is.
+func (c *Call) Loops(i int) []Loop {
+	if i < len(c.args) {
+		switch v := c.args[i].(type) {
+		case []Loop:
+			return v
+		case []any:
+			return listAs(c, v, "loops", func(sub *Call, n int) Loop { return sub.Loop(n) })
+		}
+	}
+	var list []Loop
+	for ; i < len(c.args); i++ {
+		list = append(list, c.Loop(i))
+	}
+	return list
+}
+
+// Ints is operand i, a list of numbers.
+func (c *Call) Ints(i int) []Int {
+	if i < len(c.args) {
+		switch v := c.args[i].(type) {
+		case []Int:
+			return v
+		case []int:
+			return Ints(v...)
+		}
+	}
+	return listAs(c, operandAs[[]any](c, i, "a list of numbers"), "numbers", func(sub *Call, n int) Int { return sub.Int(n) })
+}
+
+// Numbers is operand i, a list of numbers without their handles.
+func (c *Call) Numbers(i int) []int {
+	list := []int{}
+	for _, v := range c.Ints(i) {
+		list = append(list, v.value)
+	}
+	return list
+}
+
+// Floats is operand i, a list of numbers that may have a fraction.
+func (c *Call) Floats(i int) []float64 {
+	if i < len(c.args) {
+		if v, ok := c.args[i].([]float64); ok {
+			return v
+		}
+	}
+	return listAs(c, operandAs[[]any](c, i, "a list of numbers"), "numbers", func(sub *Call, n int) float64 {
+		if v, ok := sub.args[n].(int); ok {
+			return float64(v)
+		}
+		return operandAs[float64](sub, n, "a number")
+	})
+}
+
+// listAs reads the members of a list.
+func listAs[T any](c *Call, list []any, what string, read func(sub *Call, n int) T) []T {
+	sub := &Call{S: c.S, step: c.step, args: list}
+	out := make([]T, len(list))
+	for n := range list {
+		out[n] = read(sub, n)
+	}
+	if sub.err != nil {
+		c.err = sub.err
+	}
+	return out
+}
+
+// Give adds results in the order in which a trace names them: blocks, loops, numbers.
+func (c *Call) Give(results ...any) {
+	for _, r := range results {
+		switch r := r.(type) {
+		case []Loop:
+			for _, l := range r {
+				c.gave = append(c.gave, l)
+			}
+		case []Block:
+			for _, b := range r {
+				c.gave = append(c.gave, b)
+			}
+		case []Int:
+			for _, v := range r {
+				c.gave = append(c.gave, v)
+			}
+		default:
+			c.gave = append(c.gave, r)
+		}
+	}
 }

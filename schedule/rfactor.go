@@ -56,8 +56,8 @@ func (s *Schedule) RFactor(l Loop, axis int) Block {
 	made := &tir.Seq{Stmts: []tir.Stmt{swap(top, p.realize, rf), f.rest()}}
 	s.setRoot(swap(s.fn.Root().Body, top, made), append(append([]*tir.Buffer{}, s.fn.Root().Allocs...), f.buf))
 	s.flattenRoot()
-	b := Block{rf.Block.Name, s.id("b")}
-	s.record(step, []string{l.id}, []string{itoa(axis)}, b.id)
+	b := s.blockNamed(rf.Block.Name)
+	s.record(step, operands(l, axis), b)
 	return b
 }
 

@@ -5,41 +5,90 @@
 // what was found; the steps after it do nothing. So a rule reads as a list of steps and is checked once at its end.
 //
 // Names and meaning of the primitives are TensorIR's (Feng et al., "TensorIR: An Abstraction for Automatic Tensorized
-// Program Optimization", ASPLOS 2023).
+// Program Optimization", ASPLOS 2023). Primitives, in primitives.go, is their table; each has a file of its name.
 package schedule
 
 import (
 	"fmt"
-	"maps"
+	"strconv"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
-	"github.com/texel-ml/texel/tir/arith"
 )
 
 // Schedule is a function and the steps that shaped it.
 type Schedule struct {
 	fn    *tir.Func
+	legal *tir.Func // what the last step that was accepted left
+	taken *tir.Func // what the last step of the trace left
 	trace *Trace
 	err   error
-	fresh int
+	opts  Options
+	fresh int // names of variables that were made
+
+	blocks, loops, ints int    // handles that were named
+	inside              int    // primitives of the options that are being applied: their steps are not recorded
+	decision            Value  // what the sampling step of the trace that is being replayed drew
+	random              uint64 // state of the generator
+}
+
+// Options of a schedule. The zero value has the built-in primitives alone.
+type Options struct {
+	// Primitives are more rows of the table, which compose built-in primitives.
+	Primitives []Primitive
+	// Seed starts the generator of the sampling primitives: the same seed draws the same numbers.
+	Seed uint64
+	// Observe, where set, sees each step that is recorded, and the function before and after it.
+	Observe func(step Step, before, after *tir.Func)
 }
 
 // Block names a block of the function.
 type Block struct {
 	name string
-	id   string // in the trace
+	id   Handle // in the trace
 }
+
+// Name is the block's name in the function.
+func (b Block) Name() string { return b.name }
 
 // Loop names a loop of the function.
 type Loop struct {
 	v  *tir.Var
-	id string
+	id Handle
+}
+
+// Int is a number, and its handle when a sampling primitive drew it.
+type Int struct {
+	value int
+	id    Handle
+}
+
+// Value is the number.
+func (n Int) Value() int { return n.value }
+
+// Ints are numbers that were not drawn.
+func Ints(list ...int) []Int {
+	out := make([]Int, len(list))
+	for i, n := range list {
+		out[i].value = n
+	}
+	return out
 }
 
 // New starts a schedule of f, which must be in block form.
-func New(f *tir.Func) *Schedule {
-	return &Schedule{fn: f, trace: &Trace{}}
+func New(f *tir.Func) *Schedule { return NewWith(f, Options{}) }
+
+// NewWith starts a schedule of f, which must be in block form, with options.
+func NewWith(f *tir.Func, opts Options) *Schedule {
+	return &Schedule{fn: f, legal: f, taken: f, trace: &Trace{}, opts: opts, random: opts.Seed}
+}
+
+// Fork returns a copy of the schedule whose sampling primitives draw from another seed.
+func (s *Schedule) Fork(seed uint64) *Schedule {
+	c := *s
+	c.trace = &Trace{Steps: s.trace.Steps[:len(s.trace.Steps):len(s.trace.Steps)]}
+	c.random = seed
+	return &c
 }
 
 // Func returns the function as it is now.
@@ -53,22 +102,112 @@ func (s *Schedule) Err() error { return s.err }
 
 // refuse records why a step cannot be taken.
 func (s *Schedule) refuse(step, node, format string, args ...any) {
-	if s.err == nil {
-		e := diag.Invalid(step, node, format, args...)
-		s.err = e
-	}
+	s.fail(diag.Invalid(step, node, format, args...))
 }
 
 // refuseBy records that a step cannot be taken because of another package's error.
 func (s *Schedule) refuseBy(step, node string, err error) {
+	s.fail(diag.Invalid(step, node, "the buffer cannot be there").By(err))
+}
+
+// fail records the first error. The function is then what the steps before left.
+func (s *Schedule) fail(err error) {
 	if s.err == nil {
-		s.err = diag.Invalid(step, node, "the buffer cannot be there").By(err)
+		s.err, s.fn = err, s.legal
 	}
 }
 
 func (s *Schedule) newVar(name string) *tir.Var {
 	s.fresh++
 	return tir.NewVar(fmt.Sprintf("%s_%d", name, s.fresh))
+}
+
+// record ends a step: it is accepted, and stands in the trace unless it is part of another primitive's.
+func (s *Schedule) record(name string, args []Value, gave ...any) {
+	if s.err != nil {
+		return
+	}
+	s.legal = s.fn
+	if s.inside > 0 {
+		return
+	}
+	step := Step{Name: name, Args: args, Decision: s.decision}
+	for _, g := range gave {
+		step.Outs = append(step.Outs, handlesOf(g)...)
+	}
+	s.trace.Steps = append(s.trace.Steps, step)
+	before := s.taken
+	s.taken = s.fn
+	if s.opts.Observe != nil {
+		s.opts.Observe(step, before, s.fn)
+	}
+}
+
+// handlesOf returns the handles of a result: of a block, a loop, a number or a list of them.
+func handlesOf(g any) []Handle {
+	switch v := valueOf(g).(type) {
+	case Handle:
+		return []Handle{v}
+	case []Value:
+		list := make([]Handle, len(v))
+		for i, x := range v {
+			list[i] = x.(Handle)
+		}
+		return list
+	}
+	return nil
+}
+
+// blockNamed returns a handle of the block with that name.
+func (s *Schedule) blockNamed(name string) Block {
+	b := Block{name: name}
+	if s.inside == 0 {
+		b.id = Handle("b" + strconv.Itoa(s.blocks))
+		s.blocks++
+	}
+	return b
+}
+
+// loopOver returns a handle of the loop over v.
+func (s *Schedule) loopOver(v *tir.Var) Loop {
+	l := Loop{v: v}
+	if s.inside == 0 {
+		l.id = Handle("l" + strconv.Itoa(s.loops))
+		s.loops++
+	}
+	return l
+}
+
+// loopsOver returns handles of loops, in order.
+func (s *Schedule) loopsOver(fors []*tir.For) []Loop {
+	list := make([]Loop, len(fors))
+	for i, f := range fors {
+		list[i] = s.loopOver(f.Var)
+	}
+	return list
+}
+
+// drawn returns a handle of a number that was drawn.
+func (s *Schedule) drawn(value int) Int {
+	n := Int{value: value}
+	if s.inside == 0 {
+		n.id = Handle("v" + strconv.Itoa(s.ints))
+		s.ints++
+	}
+	return n
+}
+
+// renamed gives a result a handle of its own in the trace.
+func (s *Schedule) renamed(result any) any {
+	switch r := result.(type) {
+	case Block:
+		return s.blockNamed(r.name)
+	case Loop:
+		return s.loopOver(r.v)
+	case Int:
+		return s.drawn(r.value)
+	}
+	return result
 }
 
 // setBody replaces the body of the function.
@@ -83,245 +222,4 @@ func (s *Schedule) setRoot(body tir.Stmt, allocs []*tir.Buffer) {
 	root := *s.fn.Root()
 	root.Body, root.Allocs = body, allocs
 	s.setBody(&tir.BlockRealize{Block: &root})
-}
-
-// place is where a statement stands: the statements from the root's body down to it, and its loops outermost first.
-type place struct {
-	realize *tir.BlockRealize
-	loop    *tir.For
-	loops   []*tir.For
-	path    []tir.Stmt // from the root block's body to the statement itself
-}
-
-// find returns the place of the first statement that match accepts, or nil.
-func (s *Schedule) find(match func(tir.Stmt) bool) *place {
-	var found *place
-	var visit func(st tir.Stmt, path []tir.Stmt, loops []*tir.For)
-	visit = func(st tir.Stmt, path []tir.Stmt, loops []*tir.For) {
-		if found != nil || st == nil {
-			return
-		}
-		path = append(path[:len(path):len(path)], st)
-		if match(st) {
-			found = &place{loops: loops, path: path}
-			found.realize, _ = st.(*tir.BlockRealize)
-			found.loop, _ = st.(*tir.For)
-			return
-		}
-		switch n := st.(type) {
-		case *tir.For:
-			visit(n.Body, path, append(loops[:len(loops):len(loops)], n))
-		case *tir.Seq:
-			for _, c := range n.Stmts {
-				visit(c, path, loops)
-			}
-		case *tir.If:
-			visit(n.Then, path, loops)
-			visit(n.Else, path, loops)
-		case *tir.BlockRealize:
-			if !n.Block.Opaque {
-				visit(n.Block.Body, path, loops)
-			}
-		}
-	}
-	visit(s.fn.Root().Body, nil, nil)
-	return found
-}
-
-func (s *Schedule) block(step string, b Block) *place {
-	if s.err != nil {
-		return nil
-	}
-	p := s.find(func(st tir.Stmt) bool {
-		r, ok := st.(*tir.BlockRealize)
-		return ok && r.Block.Name == b.name
-	})
-	if p == nil {
-		s.refuse(step, b.name, "no block has this name; it was inlined or never existed")
-	}
-	return p
-}
-
-func (s *Schedule) loop(step string, l Loop) *place {
-	if s.err != nil {
-		return nil
-	}
-	if l.v == nil {
-		s.refuse(step, "", "the loop is empty: it comes from a step that gave none")
-		return nil
-	}
-	p := s.find(func(st tir.Stmt) bool {
-		f, ok := st.(*tir.For)
-		return ok && f.Var == l.v
-	})
-	if p == nil {
-		s.refuse(step, l.v.Name, "no loop runs over this variable; it was split, fused or moved away")
-	}
-	return p
-}
-
-// swap replaces statement old by new, which may be nil to remove it.
-func swap(body, old, new tir.Stmt) tir.Stmt {
-	m := &tir.Mapper{Enter: func(st tir.Stmt) (tir.Stmt, bool) {
-		if st == old {
-			return new, true
-		}
-		_, leaf := st.(*tir.Store)
-		return st, leaf
-	}}
-	return dropEmpty(m.MapStmt(body))
-}
-
-// dropEmpty removes loops and sequences that were left without a body.
-func dropEmpty(s tir.Stmt) tir.Stmt {
-	switch n := s.(type) {
-	case *tir.For:
-		b := dropEmpty(n.Body)
-		if b == nil {
-			return nil
-		}
-		if b != n.Body {
-			c := *n
-			c.Body = b
-			return &c
-		}
-	case *tir.Seq:
-		var list []tir.Stmt
-		changed := false
-		for _, c := range n.Stmts {
-			b := dropEmpty(c)
-			changed = changed || b != c
-			if b != nil {
-				list = append(list, b)
-			}
-		}
-		if len(list) == 0 {
-			return nil
-		}
-		if changed || len(list) == 1 {
-			return tir.Block1(list...)
-		}
-	}
-	return s
-}
-
-// analyzer returns an analyzer that knows the ranges of the given loops.
-func analyzer(loops []*tir.For) *arith.Analyzer {
-	a := arith.New()
-	for _, l := range loops {
-		a.BindExpr(l.Var, l.Min, l.Extent)
-	}
-	return a
-}
-
-// loopsIn returns the loops below st, outermost first, each with the loops around it inside st.
-func loopsIn(st tir.Stmt) []*tir.For {
-	var list []*tir.For
-	tir.Walk(st, func(n any) bool {
-		if f, ok := n.(*tir.For); ok {
-			list = append(list, f)
-		}
-		_, block := n.(*tir.BlockRealize)
-		return !block
-	})
-	return list
-}
-
-// realizesIn returns the block realizations below st in order of execution, opaque ones too, each with the loops
-// between st and it.
-func realizesIn(st tir.Stmt) []*place {
-	var list []*place
-	var visit func(st tir.Stmt, loops []*tir.For)
-	visit = func(st tir.Stmt, loops []*tir.For) {
-		switch n := st.(type) {
-		case *tir.For:
-			visit(n.Body, append(loops[:len(loops):len(loops)], n))
-		case *tir.Seq:
-			for _, c := range n.Stmts {
-				visit(c, loops)
-			}
-		case *tir.If:
-			visit(n.Then, loops)
-			if n.Else != nil {
-				visit(n.Else, loops)
-			}
-		case *tir.BlockRealize:
-			list = append(list, &place{realize: n, loops: loops})
-		}
-	}
-	visit(st, nil)
-	return list
-}
-
-// replaceBuffer puts to in from's place everywhere: parameters are never replaced this way, allocations are.
-func (s *Schedule) replaceBuffer(from, to *tir.Buffer) {
-	body := withBuffer(s.fn.Root().Body, from, to)
-	allocs := append([]*tir.Buffer{}, s.fn.Root().Allocs...)
-	for i, b := range allocs {
-		if b == from {
-			allocs[i] = to
-		}
-	}
-	s.setRoot(body, allocs)
-}
-
-// withBuffer returns st with buffer from replaced by to, in accesses and in declared regions.
-func withBuffer(st tir.Stmt, from, to *tir.Buffer) tir.Stmt {
-	m := &tir.Mapper{
-		Expr: func(e tir.Expr) tir.Expr {
-			if l, ok := e.(*tir.Load); ok && l.Buffer == from {
-				return &tir.Load{Buffer: to, Indices: l.Indices}
-			}
-			return e
-		},
-		Stmt: func(st tir.Stmt) tir.Stmt {
-			switch n := st.(type) {
-			case *tir.Store:
-				if n.Buffer == from {
-					return &tir.Store{Buffer: to, Indices: n.Indices, Value: n.Value}
-				}
-			case *tir.BlockRealize:
-				b := *n.Block
-				b.Reads, b.Writes = renamed(b.Reads, from, to), renamed(b.Writes, from, to)
-				return &tir.BlockRealize{Values: n.Values, Where: n.Where, Block: &b}
-			}
-			return st
-		},
-	}
-	return m.MapStmt(st)
-}
-
-func renamed(list []tir.Region, from, to *tir.Buffer) []tir.Region {
-	out := append([]tir.Region{}, list...)
-	for i, r := range out {
-		if r.Buffer == from {
-			out[i].Buffer = to
-		}
-	}
-	return out
-}
-
-func reads(b *tir.Block, buf *tir.Buffer) bool {
-	for _, r := range b.Reads {
-		if r.Buffer == buf {
-			return true
-		}
-	}
-	return false
-}
-
-func writes(b *tir.Block, buf *tir.Buffer) bool {
-	for _, r := range b.Writes {
-		if r.Buffer == buf {
-			return true
-		}
-	}
-	return false
-}
-
-func cloneAttrs(m map[string]string) map[string]string {
-	if m == nil {
-		return map[string]string{}
-	}
-	return maps.Clone(m)
 }

@@ -76,7 +76,7 @@ func TestPrimitives(t *testing.T) {
 			golden.Check(t, filepath.Join("testdata", p.name+".txtar"),
 				golden.Section{Name: "trace", Text: s.Trace().String()},
 				golden.Section{Name: "out", Text: tirtext.Print(s.Func())})
-			trace, err := schedule.ParseTrace(s.Trace().String())
+			trace, err := schedule.ParseTrace("trace", s.Trace().String())
 			require.NoError(t, err)
 			again := schedule.New(reluOfProduct())
 			require.NoError(t, again.Replay(trace))
@@ -153,7 +153,7 @@ func TestRefusals(t *testing.T) {
 func TestBadTraces(t *testing.T) {
 	for _, text := range []string{"split", "l1 = split(", "x1 = get_block(\"C\")", "b0 = get_block(\"C\")\nl0 = get_loops(b7)",
 		"b0 = get_block(C)", "b0 = nonsense(\"C\")", "b0, b1 = get_block(\"C\")", "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nl3 = split(l0, [x])"} {
-		trace, err := schedule.ParseTrace(text)
+		trace, err := schedule.ParseTrace("trace", text)
 		if err == nil {
 			err = schedule.New(reluOfProduct()).Replay(trace)
 		}

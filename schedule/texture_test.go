@@ -35,7 +35,7 @@ func TestTextureScopes(t *testing.T) {
 		for _, b := range []string{"X_texture", "T", "Y_texture"} {
 			require.Contains(t, text, "alloc "+b+": float32[1, 3, 5, 7, 4] "+fold)
 		}
-		trace, err := schedule.ParseTrace(s.Trace().String())
+		trace, err := schedule.ParseTrace("trace", s.Trace().String())
 		require.NoError(t, err)
 		again := schedule.New(scaled(4))
 		require.NoError(t, again.Replay(trace))

@@ -91,7 +91,7 @@ func (s *Schedule) TransformLayout(b Block, order ...int) {
 		}
 	}
 	s.setRoot(m.MapStmt(s.fn.Root().Body), allocs)
-	s.record(step, []string{b.id}, []string{ints(order)})
+	s.record(step, operands(b, order))
 }
 
 // permutes reports whether order holds each of 0 to n-1 once.

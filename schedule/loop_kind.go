@@ -2,15 +2,6 @@ package schedule
 
 import "github.com/texel-ml/texel/tir"
 
-// Parallel lets the iterations of l run at the same time on several workers.
-func (s *Schedule) Parallel(l Loop) { s.setKind("parallel", l, tir.Parallel) }
-
-// Vectorize runs the iterations of l as lanes of vectors.
-func (s *Schedule) Vectorize(l Loop) { s.setKind("vectorize", l, tir.Vectorized) }
-
-// Unroll writes the body of l once for each iteration.
-func (s *Schedule) Unroll(l Loop) { s.setKind("unroll", l, tir.Unrolled) }
-
 // setKind changes a loop's kind. Parallel and vectorized loops may bind only spatial variables: their iterations are
 // then independent.
 func (s *Schedule) setKind(step string, l Loop, kind tir.LoopKind) {
@@ -43,18 +34,5 @@ func (s *Schedule) setKind(step string, l Loop, kind tir.LoopKind) {
 	c := *p.loop
 	c.Kind = kind
 	s.setRoot(swap(s.fn.Root().Body, p.loop, &c), s.fn.Root().Allocs)
-	s.record(step, []string{l.id}, nil)
-}
-
-// Annotate sets an attribute of a loop, which the loop passes may read.
-func (s *Schedule) Annotate(l Loop, key, value string) {
-	p := s.loop("annotate", l)
-	if p == nil {
-		return
-	}
-	c := *p.loop
-	c.Attrs = cloneAttrs(c.Attrs)
-	c.Attrs[key] = value
-	s.setRoot(swap(s.fn.Root().Body, p.loop, &c), s.fn.Root().Allocs)
-	s.record("annotate", []string{l.id}, []string{`"` + key + `"`, `"` + value + `"`})
+	s.record(step, operands(l))
 }

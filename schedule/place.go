@@ -1,0 +1,283 @@
+package schedule
+
+import (
+	"maps"
+
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
+)
+
+// place is where a statement stands: the statements from the root's body down to it, and its loops outermost first.
+type place struct {
+	realize *tir.BlockRealize
+	loop    *tir.For
+	loops   []*tir.For
+	path    []tir.Stmt // from the root block's body to the statement itself
+}
+
+// find returns the place of the first statement that match accepts, or nil.
+func (s *Schedule) find(match func(tir.Stmt) bool) *place {
+	var found *place
+	var visit func(st tir.Stmt, path []tir.Stmt, loops []*tir.For)
+	visit = func(st tir.Stmt, path []tir.Stmt, loops []*tir.For) {
+		if found != nil || st == nil {
+			return
+		}
+		path = append(path[:len(path):len(path)], st)
+		if match(st) {
+			found = &place{loops: loops, path: path}
+			found.realize, _ = st.(*tir.BlockRealize)
+			found.loop, _ = st.(*tir.For)
+			return
+		}
+		switch n := st.(type) {
+		case *tir.For:
+			visit(n.Body, path, append(loops[:len(loops):len(loops)], n))
+		case *tir.Seq:
+			for _, c := range n.Stmts {
+				visit(c, path, loops)
+			}
+		case *tir.If:
+			visit(n.Then, path, loops)
+			visit(n.Else, path, loops)
+		case *tir.BlockRealize:
+			if !n.Block.Opaque {
+				visit(n.Block.Body, path, loops)
+			}
+		}
+	}
+	visit(s.fn.Root().Body, nil, nil)
+	return found
+}
+
+func (s *Schedule) block(step string, b Block) *place {
+	if s.err != nil {
+		return nil
+	}
+	p := s.find(func(st tir.Stmt) bool {
+		r, ok := st.(*tir.BlockRealize)
+		return ok && r.Block.Name == b.name
+	})
+	if p == nil {
+		s.refuse(step, b.name, "no block has this name; it was inlined or never existed")
+	}
+	return p
+}
+
+func (s *Schedule) loop(step string, l Loop) *place {
+	if s.err != nil {
+		return nil
+	}
+	if l.v == nil {
+		s.refuse(step, "", "the loop is empty: it comes from a step that gave none")
+		return nil
+	}
+	p := s.find(func(st tir.Stmt) bool {
+		f, ok := st.(*tir.For)
+		return ok && f.Var == l.v
+	})
+	if p == nil {
+		s.refuse(step, l.v.Name, "no loop runs over this variable; it was split, fused or moved away")
+	}
+	return p
+}
+
+// swap replaces statement old by new, which may be nil to remove it.
+func swap(body, old, new tir.Stmt) tir.Stmt {
+	m := &tir.Mapper{Enter: func(st tir.Stmt) (tir.Stmt, bool) {
+		if st == old {
+			return new, true
+		}
+		_, leaf := st.(*tir.Store)
+		return st, leaf
+	}}
+	return dropEmpty(m.MapStmt(body))
+}
+
+// dropEmpty removes loops and sequences that were left without a body.
+func dropEmpty(s tir.Stmt) tir.Stmt {
+	switch n := s.(type) {
+	case *tir.For:
+		b := dropEmpty(n.Body)
+		if b == nil {
+			return nil
+		}
+		if b != n.Body {
+			c := *n
+			c.Body = b
+			return &c
+		}
+	case *tir.Seq:
+		var list []tir.Stmt
+		changed := false
+		for _, c := range n.Stmts {
+			b := dropEmpty(c)
+			changed = changed || b != c
+			if b != nil {
+				list = append(list, b)
+			}
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		if changed || len(list) == 1 {
+			return tir.Block1(list...)
+		}
+	}
+	return s
+}
+
+// analyzer returns an analyzer that knows the ranges of the given loops.
+func analyzer(loops []*tir.For) *arith.Analyzer {
+	a := arith.New()
+	for _, l := range loops {
+		a.BindExpr(l.Var, l.Min, l.Extent)
+	}
+	return a
+}
+
+// loopsIn returns the loops below st, outermost first, each with the loops around it inside st.
+func loopsIn(st tir.Stmt) []*tir.For {
+	var list []*tir.For
+	tir.Walk(st, func(n any) bool {
+		if f, ok := n.(*tir.For); ok {
+			list = append(list, f)
+		}
+		_, block := n.(*tir.BlockRealize)
+		return !block
+	})
+	return list
+}
+
+// realizesIn returns the block realizations below st in order of execution, opaque ones too, each with the loops
+// between st and it.
+func realizesIn(st tir.Stmt) []*place {
+	var list []*place
+	var visit func(st tir.Stmt, loops []*tir.For)
+	visit = func(st tir.Stmt, loops []*tir.For) {
+		switch n := st.(type) {
+		case *tir.For:
+			visit(n.Body, append(loops[:len(loops):len(loops)], n))
+		case *tir.Seq:
+			for _, c := range n.Stmts {
+				visit(c, loops)
+			}
+		case *tir.If:
+			visit(n.Then, loops)
+			if n.Else != nil {
+				visit(n.Else, loops)
+			}
+		case *tir.BlockRealize:
+			list = append(list, &place{realize: n, loops: loops})
+		}
+	}
+	visit(st, nil)
+	return list
+}
+
+// replaceBuffer puts to in from's place everywhere: parameters are never replaced this way, allocations are.
+func (s *Schedule) replaceBuffer(from, to *tir.Buffer) {
+	body := withBuffer(s.fn.Root().Body, from, to)
+	allocs := append([]*tir.Buffer{}, s.fn.Root().Allocs...)
+	for i, b := range allocs {
+		if b == from {
+			allocs[i] = to
+		}
+	}
+	s.setRoot(body, allocs)
+}
+
+// withBuffer returns st with buffer from replaced by to, in accesses and in declared regions.
+func withBuffer(st tir.Stmt, from, to *tir.Buffer) tir.Stmt {
+	m := &tir.Mapper{
+		Expr: func(e tir.Expr) tir.Expr {
+			if l, ok := e.(*tir.Load); ok && l.Buffer == from {
+				return &tir.Load{Buffer: to, Indices: l.Indices}
+			}
+			return e
+		},
+		Stmt: func(st tir.Stmt) tir.Stmt {
+			switch n := st.(type) {
+			case *tir.Store:
+				if n.Buffer == from {
+					return &tir.Store{Buffer: to, Indices: n.Indices, Value: n.Value}
+				}
+			case *tir.BlockRealize:
+				b := *n.Block
+				b.Reads, b.Writes = renamed(b.Reads, from, to), renamed(b.Writes, from, to)
+				return &tir.BlockRealize{Values: n.Values, Where: n.Where, Block: &b}
+			}
+			return st
+		},
+	}
+	return m.MapStmt(st)
+}
+
+func renamed(list []tir.Region, from, to *tir.Buffer) []tir.Region {
+	out := append([]tir.Region{}, list...)
+	for i, r := range out {
+		if r.Buffer == from {
+			out[i].Buffer = to
+		}
+	}
+	return out
+}
+
+func reads(b *tir.Block, buf *tir.Buffer) bool {
+	for _, r := range b.Reads {
+		if r.Buffer == buf {
+			return true
+		}
+	}
+	return false
+}
+
+func writes(b *tir.Block, buf *tir.Buffer) bool {
+	for _, r := range b.Writes {
+		if r.Buffer == buf {
+			return true
+		}
+	}
+	return false
+}
+
+func cloneAttrs(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(m)
+}
+
+// guard adds a condition to each block below st.
+func guard(st tir.Stmt, cond tir.Expr) tir.Stmt {
+	m := &tir.Mapper{Enter: func(n tir.Stmt) (tir.Stmt, bool) {
+		if r, ok := n.(*tir.BlockRealize); ok {
+			return &tir.BlockRealize{Values: r.Values, Where: tir.All(r.Where, cond), Block: r.Block}, true
+		}
+		return nil, false
+	}}
+	return m.MapStmt(st)
+}
+
+// simplifyBindings simplifies the values and guards of the blocks below st, which stands inside the loops around.
+func simplifyBindings(st tir.Stmt, around []*tir.For) tir.Stmt {
+	a := analyzer(around)
+	m := &tir.Mapper{Enter: func(n tir.Stmt) (tir.Stmt, bool) {
+		switch n := n.(type) {
+		case *tir.For:
+			a.BindExpr(n.Var, n.Min, n.Extent)
+		case *tir.BlockRealize:
+			values := make([]tir.Expr, len(n.Values))
+			for i, v := range n.Values {
+				values[i] = a.Simplify(v)
+			}
+			where := n.Where
+			if where != nil {
+				where = tir.All(a.Simplify(where))
+			}
+			return &tir.BlockRealize{Values: values, Where: where, Block: n.Block}, true
+		}
+		return nil, false
+	}}
+	return m.MapStmt(st)
+}

@@ -1,0 +1,45 @@
+package schedule
+
+import "github.com/texel-ml/texel/tir"
+
+// Primitives returns the table of the built-in primitives. Each has a file of its name, which says what it does;
+// docs/schedules/README.md says who uses it.
+func Primitives() []Primitive {
+	return []Primitive{
+		// queries
+		{"get_block", `"name"`, func(c *Call) { c.Give(c.S.Block(c.Text(0))) }},
+		{"get_loops", "block", func(c *Call) { c.Give(c.S.Loops(c.Block(0))) }},
+		// loops
+		{"split", "loop, [factors]", func(c *Call) { c.Give(c.S.Split(c.Loop(0), c.Numbers(1)...)) }},
+		{"fuse", "loops…", func(c *Call) { c.Give(c.S.Fuse(c.Loops(0)...)) }},
+		{"reorder", "loops…", func(c *Call) { c.S.Reorder(c.Loops(0)...) }},
+		{"add_unit_loop", "block", func(c *Call) { c.Give(c.S.AddUnitLoop(c.Block(0))) }},
+		// kinds of loop
+		{"parallel", "loop", func(c *Call) { c.S.Parallel(c.Loop(0)) }},
+		{"vectorize", "loop", func(c *Call) { c.S.Vectorize(c.Loop(0)) }},
+		{"unroll", "loop", func(c *Call) { c.S.Unroll(c.Loop(0)) }},
+		{"bind", `loop, "axis"`, func(c *Call) { c.S.Bind(c.Loop(0), c.Text(1)) }},
+		{"annotate", `loop, "key", "value"`, func(c *Call) { c.S.Annotate(c.Loop(0), c.Text(1), c.Text(2)) }},
+		// caching
+		{"cache_read", `block, operand, "scope"`, func(c *Call) { c.Give(c.S.CacheRead(c.Block(0), c.Number(1), tir.Scope(c.Text(2)))) }},
+		{"cache_write", `block, "scope"`, func(c *Call) { c.Give(c.S.CacheWrite(c.Block(0), tir.Scope(c.Text(1)))) }},
+		// placement
+		{"compute_at", "block, loop", func(c *Call) { c.S.ComputeAt(c.Block(0), c.Loop(1)) }},
+		{"compute_inline", "block", func(c *Call) { c.S.ComputeInline(c.Block(0)) }},
+		// reductions
+		{"rfactor", "loop, axis", func(c *Call) { c.Give(c.S.RFactor(c.Loop(0), c.Number(1))) }},
+		{"decompose_reduction", "block, loop", func(c *Call) { c.Give(c.S.DecomposeReduction(c.Block(0), c.Loop(1))) }},
+		// storage and layout
+		{"set_scope", `block, "scope"`, func(c *Call) { c.S.SetScope(c.Block(0), tir.Scope(c.Text(1))) }},
+		{"transform_layout", "block, [order]", func(c *Call) { c.S.TransformLayout(c.Block(0), c.Numbers(1)...) }},
+	}
+}
+
+// builtin is the table by name.
+var builtin = func() map[string]*Primitive {
+	rows := map[string]*Primitive{}
+	for _, p := range Primitives() {
+		rows[p.Name] = &p
+	}
+	return rows
+}()
