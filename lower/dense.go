@@ -80,8 +80,5 @@ func matmulReader(x, w Operand, attrs *relay.MatmulAttrs) func(i []tir.Expr, r t
 
 // as converts e to type d where it has another.
 func as(d tensor.DType, e tir.Expr) tir.Expr {
-	if e.Type().DType == d {
-		return e
-	}
-	return &tir.Cast{DType: d, A: e}
+	return tir.As(d, e)
 }

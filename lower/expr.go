@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"math"
-
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
@@ -10,12 +8,12 @@ import (
 
 // The short forms in which definitions are written. Operands have one type.
 
-func divide(a, b tir.Expr) tir.Expr  { return tir.Bin(tir.Div, a, b) }
-func minimum(a, b tir.Expr) tir.Expr { return tir.Bin(tir.Min, a, b) }
-func maximum(a, b tir.Expr) tir.Expr { return tir.Bin(tir.Max, a, b) }
-func equal(a, b tir.Expr) tir.Expr   { return tir.Bin(tir.EQ, a, b) }
-func less(a, b tir.Expr) tir.Expr    { return tir.Bin(tir.LT, a, b) }
-func greater(a, b tir.Expr) tir.Expr { return tir.Bin(tir.GT, a, b) }
+func divide(a, b tir.Expr) tir.Expr  { return tir.Over(a, b) }
+func minimum(a, b tir.Expr) tir.Expr { return tir.Minimum(a, b) }
+func maximum(a, b tir.Expr) tir.Expr { return tir.Maximum(a, b) }
+func equal(a, b tir.Expr) tir.Expr   { return tir.Eq(a, b) }
+func less(a, b tir.Expr) tir.Expr    { return tir.Lt(a, b) }
+func greater(a, b tir.Expr) tir.Expr { return tir.Gt(a, b) }
 func both(a, b tir.Expr) tir.Expr    { return tir.Bin(tir.And, a, b) }
 func either(a, b tir.Expr) tir.Expr  { return tir.Bin(tir.Or, a, b) }
 
@@ -24,7 +22,7 @@ func floorMod(a tir.Expr, b int) tir.Expr { return tir.Bin(tir.FloorMod, a, tir.
 func offset(a tir.Expr, by int) tir.Expr  { return tir.Plus(a, tir.I(by)) }
 func scaled(a tir.Expr, by int) tir.Expr  { return tir.Times(a, tir.I(by)) }
 
-func fn(f tir.Intrinsic, args ...tir.Expr) tir.Expr { return &tir.Call{Fn: f, Args: args} }
+func fn(f tir.Intrinsic, args ...tir.Expr) tir.Expr { return f.Of(args...) }
 
 // num returns v in type d.
 func num(d tensor.DType, v float64) tir.Expr { return tir.Const(d, v) }
@@ -56,23 +54,6 @@ func widened(e tir.Expr) tir.Expr { return as(working(e.Type().DType), e) }
 
 // wide reads operand o at idx in the type in which it is computed.
 func (o Operand) wide(idx ...tir.Expr) tir.Expr { return widened(o.At(idx...)) }
-
-// least and largest return the ends of the range of a type: the infinities of a floating-point one.
-func least(d tensor.DType) tir.Expr {
-	if d.IsFloat() {
-		return num(d, math.Inf(-1))
-	}
-	lo, _ := tensor.IntRange(d)
-	return &tir.Int{DType: d, Value: lo}
-}
-
-func largest(d tensor.DType) tir.Expr {
-	if d.IsFloat() {
-		return num(d, math.Inf(1))
-	}
-	_, hi := tensor.IntRange(d)
-	return &tir.Int{DType: d, Value: hi}
-}
 
 // oneOf returns f's values of the places 0 to n-1, chosen by the condition that at is below a place's end; a balanced
 // tree, so that each element decides log n times.

@@ -60,7 +60,7 @@ func (w windows) max(s *Site, shape tensor.Shape) Operand {
 	if d == tensor.Bool {
 		return w.fold(s, shape, d, tir.False, either, func(at []tir.Expr) tir.Expr { return w.x.At(at...) })
 	}
-	return w.fold(s, shape, d, least(d), maximum, func(at []tir.Expr) tir.Expr { return w.x.wide(at...) })
+	return w.fold(s, shape, d, tir.Lowest(d), maximum, func(at []tir.Expr) tir.Expr { return w.x.wide(at...) })
 }
 
 func (w windows) sum(s *Site, shape tensor.Shape) Operand {

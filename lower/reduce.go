@@ -83,9 +83,9 @@ func (r over) peak(s *Site, x Operand, smallest bool) Operand {
 	case d == tensor.Bool:
 		return r.fold(s, d, tir.False, either, f)
 	case smallest:
-		return r.fold(s, d, largest(d), minimum, f)
+		return r.fold(s, d, tir.Highest(d), minimum, f)
 	}
-	return r.fold(s, d, least(d), maximum, f)
+	return r.fold(s, d, tir.Lowest(d), maximum, f)
 }
 
 func lowerReduce(s *Site) ([]Operand, error) {
@@ -195,9 +195,9 @@ func (r over) extreme(s *Site, x Operand, smallest bool) Operand {
 		return r.peak(s, x, smallest)
 	}
 	d := working(x.DType)
-	low := r.fold(s, d, largest(d), minimum, func(i, k []tir.Expr) tir.Expr {
+	low := r.fold(s, d, tir.Highest(d), minimum, func(i, k []tir.Expr) tir.Expr {
 		e := x.wide(r.join(i, k)...)
-		return tir.Sel(fn(tir.IsNaN, e), largest(d), e)
+		return tir.Sel(fn(tir.IsNaN, e), tir.Highest(d), e)
 	})
 	return low
 }

@@ -1,6 +1,10 @@
 package tir
 
-import "github.com/texel-ml/texel/tensor"
+import (
+	"math"
+
+	"github.com/texel-ml/texel/tensor"
+)
 
 // The constructors below fold constants and identities at once, so that what is built stays small.
 
@@ -18,14 +22,37 @@ func NewVar(name string) *Var { return &Var{name, tensor.Int64} }
 
 // Const returns a constant of type d, rounded to it.
 func Const(d tensor.DType, v float64) Expr {
-	switch d {
-	case tensor.Float32:
-		return &Float{d, float64(float32(v))}
-	}
 	if d.IsFloat() {
-		return &Float{d, v}
+		return &Float{d, tensor.Round(d, v)}
 	}
 	return &Int{d, int64(v)}
+}
+
+// Lowest returns the least value of a type, Highest the largest: the infinities of a floating-point type. They are the
+// identities of Max and Min.
+func Lowest(d tensor.DType) Expr {
+	if d.IsFloat() {
+		return &Float{d, math.Inf(-1)}
+	}
+	lo, _ := tensor.IntRange(d)
+	return &Int{d, lo}
+}
+
+// Highest returns the largest value of a type; see Lowest.
+func Highest(d tensor.DType) Expr {
+	if d.IsFloat() {
+		return &Float{d, math.Inf(1)}
+	}
+	_, hi := tensor.IntRange(d)
+	return &Int{d, hi}
+}
+
+// As converts e to another element type; e itself when it has that type.
+func As(d tensor.DType, e Expr) Expr {
+	if e.Type().DType == d {
+		return e
+	}
+	return &Cast{d, e}
 }
 
 // AsInt returns the value of an integer constant.
@@ -193,6 +220,60 @@ func Minus(a, b Expr) Expr { return Bin(Sub, a, b) }
 
 // Times returns a · b.
 func Times(a, b Expr) Expr { return Bin(Mul, a, b) }
+
+// Over returns a / b; for integers it rounds toward zero.
+func Over(a, b Expr) Expr { return Bin(Div, a, b) }
+
+// Minimum returns the lesser operand.
+func Minimum(a, b Expr) Expr { return Bin(Min, a, b) }
+
+// Maximum returns the larger operand.
+func Maximum(a, b Expr) Expr { return Bin(Max, a, b) }
+
+// The comparisons, each named as its operator.
+
+// Eq is a == b.
+func Eq(a, b Expr) Expr { return Bin(EQ, a, b) }
+
+// Ne is a != b.
+func Ne(a, b Expr) Expr { return Bin(NE, a, b) }
+
+// Lt is a < b.
+func Lt(a, b Expr) Expr { return Bin(LT, a, b) }
+
+// Le is a <= b.
+func Le(a, b Expr) Expr { return Bin(LE, a, b) }
+
+// Gt is a > b.
+func Gt(a, b Expr) Expr { return Bin(GT, a, b) }
+
+// Ge is a >= b.
+func Ge(a, b Expr) Expr { return Bin(GE, a, b) }
+
+// Of applies an intrinsic: tir.Exp.Of(x), tir.Pow.Of(x, y).
+func (f Intrinsic) Of(args ...Expr) Expr { return &Call{f, args} }
+
+// Negate returns "not a", folded when a is constant.
+func Negate(a Expr) Expr {
+	if c, ok := a.(*Int); ok {
+		return &Int{tensor.Bool, 1 - min(c.Value, 1)}
+	}
+	return &Not{a}
+}
+
+// Within returns the condition lo <= e < hi.
+func Within(e Expr, lo, hi int) Expr {
+	return Bin(And, Ge(e, I(lo)), Lt(e, I(hi)))
+}
+
+// Any returns the disjunction of its operands; no operand at all gives False.
+func Any(conds ...Expr) Expr {
+	out := Expr(False)
+	for _, c := range conds {
+		out = Bin(Or, out, c)
+	}
+	return out
+}
 
 // All returns the conjunction of its operands; nil operands count as true, and no operand at all gives nil.
 func All(conds ...Expr) Expr {

@@ -1,6 +1,9 @@
 package tir
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Whole returns the region that covers all of b.
 func Whole(b *Buffer) Region {
@@ -21,7 +24,7 @@ func Point(b *Buffer, indices []Expr) Region {
 }
 
 // Accesses returns the regions that a block without inner loops reads and writes, one point for each distinct access,
-// in order of appearance. What a reduction reads of its own output is left out: it is in the writes.
+// in order of appearance. What a block reads where it also writes, as a reduction does, is left out: it is in the writes.
 func Accesses(b *Block) (reads, writes []Region) {
 	add := func(list []Region, buf *Buffer, idx []Expr) []Region {
 		for _, r := range list {
@@ -31,14 +34,12 @@ func Accesses(b *Block) (reads, writes []Region) {
 		}
 		return append(list, Point(buf, idx))
 	}
-	written := map[*Buffer]bool{}
 	note := func(s Stmt) {
 		if s == nil {
 			return
 		}
 		Walk(s, func(n any) bool {
 			if st, ok := n.(*Store); ok {
-				written[st.Buffer] = true
 				writes = add(writes, st.Buffer, st.Indices)
 			}
 			return true
@@ -51,7 +52,7 @@ func Accesses(b *Block) (reads, writes []Region) {
 			continue
 		}
 		Walk(s, func(n any) bool {
-			if l, ok := n.(*Load); ok && !written[l.Buffer] {
+			if l, ok := n.(*Load); ok && !slices.ContainsFunc(writes, func(w Region) bool { return w.Buffer == l.Buffer && samePoint(w, l.Indices) }) {
 				reads = add(reads, l.Buffer, l.Indices)
 			}
 			return true

@@ -96,10 +96,10 @@ type IterKind uint8
 const (
 	Spatial IterKind = iota // each value is one independent instance
 	Reduce                  // instances update the same element, in any order
-	Ordered                 // order matters; primitives may not enter
+	Ordered                 // each instance may read what those of smaller values wrote: they run in order
 )
 
-var iterKindNames = [...]string{"spatial", "reduce", "opaque"}
+var iterKindNames = [...]string{"spatial", "reduce", "ordered"}
 
 // String returns the kind's name in the text form.
 func (k IterKind) String() string { return iterKindNames[k] }

@@ -100,6 +100,33 @@ func TestBinIdentities(t *testing.T) {
 	require.Equal(t, Type{tensor.Float32, 4}, wide.Type(), "a scalar is broadcast to the other operand's lanes")
 }
 
+// TestShortForms has the constructors that definitions are written with, folded and not.
+func TestShortForms(t *testing.T) {
+	x, c := Expr(NewVar("x")), Expr(&Var{"c", tensor.Bool})
+	f := Expr(&Var{"f", tensor.Float32})
+	require.Equal(t, &Call{Pow, []Expr{f, f}}, Pow.Of(f, f))
+	require.Equal(t, False, Negate(True))
+	require.Equal(t, True, Negate(False))
+	require.Equal(t, &Not{c}, Negate(c))
+	require.Equal(t, Expr(False), Any())
+	require.Same(t, c, Any(False, c))
+	require.Equal(t, Expr(True), Any(True, c))
+	require.Equal(t, Expr(True), Within(I(3), 3, 4))
+	require.Equal(t, Expr(False), Within(I(4), 3, 4))
+	require.Equal(t, &Binary{And, &Binary{GE, x, I(0)}, &Binary{LT, x, I(4)}}, Within(x, 0, 4))
+	require.Same(t, f, As(tensor.Float32, f))
+	require.Equal(t, &Cast{tensor.Float16, f}, As(tensor.Float16, f))
+	require.Equal(t, &Float{tensor.Float16, 0.0999755859375}, Const(tensor.Float16, 0.1))
+	require.Equal(t, &Int{tensor.Int8, -128}, Lowest(tensor.Int8))
+	require.Equal(t, &Int{tensor.Uint8, 255}, Highest(tensor.Uint8))
+	require.Equal(t, &Float{tensor.Float16, math.Inf(-1)}, Lowest(tensor.Float16))
+	for op, e := range map[BinaryOp]Expr{EQ: Eq(x, x), NE: Ne(x, x), LT: Lt(x, x), LE: Le(x, x), GT: Gt(x, x), GE: Ge(x, x), Div: Over(x, x)} {
+		require.Equal(t, &Binary{op, x, x}, e)
+	}
+	require.Equal(t, &Binary{Min, f, x}, Minimum(f, x))
+	require.Equal(t, &Binary{Max, f, x}, Maximum(f, x))
+}
+
 func TestEqual(t *testing.T) {
 	x, y := NewVar("x"), NewVar("x")
 	require.True(t, Equal(Plus(x, I(2)), Plus(x, I(2))))
@@ -117,4 +144,11 @@ func TestAccesses(t *testing.T) {
 	require.Equal(t, "a", reads[0].Buffer.Name)
 	require.Len(t, writes, 1, "the initial value and the body write the same place")
 	require.Equal(t, "t", writes[0].Buffer.Name)
+
+	t1 := &Buffer{Name: "s", DType: tensor.Float32, Shape: []int{8}, Scope: Global}
+	i := NewVar("i")
+	body := &Store{t1, []Expr{Plus(i, I(1))}, Plus(&Load{t1, []Expr{i}}, &Load{t1, []Expr{Plus(i, I(1))}})}
+	reads, writes = Accesses(&Block{Body: body})
+	require.Equal(t, []Region{Point(t1, []Expr{i})}, reads, "a recurrence reads another place of what it writes")
+	require.Equal(t, []Region{Point(t1, []Expr{Plus(i, I(1))})}, writes)
 }
