@@ -123,8 +123,9 @@ func (m *Mapper) MapStmt(s Stmt) Stmt {
 		}
 	case *Allocate:
 		if b := m.MapStmt(n.Body); b != n.Body {
-			out = &Allocate{n.Buffer, b}
+			out = n.WithBody(b)
 		}
+	case *Barrier:
 	case *Evaluate:
 		if v := m.MapExpr(n.Value); v != n.Value {
 			out = &Evaluate{v}
@@ -214,7 +215,7 @@ func ReplaceBuffer(s Stmt, from, to *Buffer, index func([]Expr) []Expr) Stmt {
 			}
 		case *Allocate:
 			if s.Buffer == from {
-				return &Allocate{to, s.Body}
+				return &Allocate{to, s.Attrs, s.Body}
 			}
 		}
 		return s

@@ -51,7 +51,7 @@ type Region struct {
 	Ranges []Range
 }
 
-// Stmt is a statement: *For, *BlockRealize, *Store, *Seq, *If, *While, *Let, *Allocate or *Evaluate.
+// Stmt is a statement: *For, *BlockRealize, *Store, *Seq, *If, *While, *Let, *Allocate, *Barrier or *Evaluate.
 type Stmt interface{ isStmt() }
 
 // LoopKind says how a loop's iterations run.
@@ -161,13 +161,28 @@ type Let struct {
 	Body  Stmt
 }
 
-// Allocate gives Buffer memory during Body. It exists after blocks are lowered. Its contents are undefined at first.
+// DoubleBuffer is an attribute, of any value, of a block and, after blocks are lowered, of the allocation of what it
+// writes: the buffer gets two halves, so that one is filled while the other is read.
+const DoubleBuffer = "double_buffer"
+
+// Allocate gives Buffer memory during Body. It exists after blocks are lowered. Its contents are undefined at first. A
+// shared buffer is one for each work-group, wherever in the loops over work-items it is allocated; a local or scratch
+// buffer is one for each work-item or worker.
 type Allocate struct {
 	Buffer *Buffer
+	Attrs  map[string]string
 	Body   Stmt
 }
 
-// Evaluate evaluates an expression for its effect (a barrier).
+// WithBody returns the allocation with another body.
+func (a *Allocate) WithBody(body Stmt) *Allocate { return &Allocate{a.Buffer, a.Attrs, body} }
+
+// Barrier lets no work-item of a group go on before all have come to it. What they wrote before to buffers of Scope,
+// Shared or Global, is then seen by all; Global includes Shared. All work-items of a group come to the same barrier the
+// same number of times. It exists in kernels of a GPU.
+type Barrier struct{ Scope Scope }
+
+// Evaluate evaluates an expression; nothing follows from its value.
 type Evaluate struct{ Value Expr }
 
 func (*For) isStmt()          {}
@@ -178,6 +193,7 @@ func (*If) isStmt()           {}
 func (*While) isStmt()        {}
 func (*Let) isStmt()          {}
 func (*Allocate) isStmt()     {}
+func (*Barrier) isStmt()      {}
 func (*Evaluate) isStmt()     {}
 
 // Func is a function: Params are its buffers in order (inputs, then outputs), Scalars its integer arguments. In the

@@ -24,7 +24,8 @@ func everyNode() Stmt {
 		&For{Var: i, Min: I(0), Extent: I(8), Body: &Let{n, Plus(i, I(1)), &Store{a, []Expr{i, &Ramp{I(0), I(1), 8}}, value}}},
 		&For{Var: i, Min: I(0), Extent: I(8), Body: &BlockRealize{[]Expr{i}, &Binary{LT, i, I(7)}, block}},
 		&If{&Binary{EQ, &Int{tensor.Int64, 1}, &Int{tensor.Int64, 1}}, &Evaluate{I(0)}, &While{False, &Evaluate{I(1)}}},
-		&Allocate{t, &Store{t, []Expr{I(0)}, &Float{tensor.Float32, 1}}},
+		&Allocate{t, nil, &Store{t, []Expr{I(0)}, &Float{tensor.Float32, 1}}},
+		&Barrier{Shared},
 	}}
 }
 
@@ -40,7 +41,7 @@ func TestWalkAndMapKnowEveryNode(t *testing.T) {
 			kinds["const"] = true
 		case *Binary, *Not, *Select, *Cast, *Load, *Call, *Ramp, *Broadcast:
 			kinds["expr"] = true
-		case *For, *BlockRealize, *Store, *Seq, *If, *While, *Let, *Allocate, *Evaluate:
+		case *For, *BlockRealize, *Store, *Seq, *If, *While, *Let, *Allocate, *Barrier, *Evaluate:
 			kinds["stmt"] = true
 		default:
 			t.Fatalf("%T is no node", n)

@@ -6,23 +6,8 @@ func Walk(root any, f func(node any) bool) {
 	if root == nil || !f(root) {
 		return
 	}
-	exprs := func(list []Expr) {
-		for _, e := range list {
-			Walk(e, f)
-		}
-	}
-	expr := func(e Expr) {
-		if e != nil {
-			Walk(e, f)
-		}
-	}
-	stmt := func(s Stmt) {
-		if s != nil {
-			Walk(s, f)
-		}
-	}
 	switch n := root.(type) {
-	case *Var, *Int, *Float:
+	case *Var, *Int, *Float, *Barrier:
 	case *Binary:
 		Walk(n.A, f)
 		Walk(n.B, f)
@@ -35,9 +20,9 @@ func Walk(root any, f func(node any) bool) {
 	case *Cast:
 		Walk(n.A, f)
 	case *Load:
-		exprs(n.Indices)
+		walkList(n.Indices, f)
 	case *Call:
-		exprs(n.Args)
+		walkList(n.Args, f)
 	case *Ramp:
 		Walk(n.Base, f)
 		Walk(n.Stride, f)
@@ -46,41 +31,60 @@ func Walk(root any, f func(node any) bool) {
 	case *For:
 		Walk(n.Min, f)
 		Walk(n.Extent, f)
-		stmt(n.Body)
+		walkStmt(n.Body, f)
 	case *BlockRealize:
-		exprs(n.Values)
-		expr(n.Where)
-		for _, r := range append(append([]Region{}, n.Block.Reads...), n.Block.Writes...) {
-			for _, g := range r.Ranges {
-				Walk(g.Min, f)
-				Walk(g.Extent, f)
-			}
+		walkList(n.Values, f)
+		if n.Where != nil {
+			Walk(n.Where, f)
 		}
-		stmt(n.Block.Init)
-		stmt(n.Block.Body)
+		walkRegions(n.Block.Reads, f)
+		walkRegions(n.Block.Writes, f)
+		walkStmt(n.Block.Init, f)
+		walkStmt(n.Block.Body, f)
 	case *Store:
-		exprs(n.Indices)
+		walkList(n.Indices, f)
 		Walk(n.Value, f)
 	case *Seq:
 		for _, s := range n.Stmts {
-			Walk(s, f)
+			walkStmt(s, f)
 		}
 	case *If:
 		Walk(n.Cond, f)
-		stmt(n.Then)
-		stmt(n.Else)
+		walkStmt(n.Then, f)
+		walkStmt(n.Else, f)
 	case *While:
 		Walk(n.Cond, f)
-		stmt(n.Body)
+		walkStmt(n.Body, f)
 	case *Let:
 		Walk(n.Value, f)
-		stmt(n.Body)
+		walkStmt(n.Body, f)
 	case *Allocate:
-		stmt(n.Body)
+		walkStmt(n.Body, f)
 	case *Evaluate:
 		Walk(n.Value, f)
 	default:
 		panic("tir: unknown node")
+	}
+}
+
+func walkList(list []Expr, f func(node any) bool) {
+	for _, e := range list {
+		Walk(e, f)
+	}
+}
+
+func walkStmt(s Stmt, f func(node any) bool) {
+	if s != nil {
+		Walk(s, f)
+	}
+}
+
+func walkRegions(list []Region, f func(node any) bool) {
+	for _, r := range list {
+		for _, g := range r.Ranges {
+			Walk(g.Min, f)
+			Walk(g.Extent, f)
+		}
 	}
 }
 
