@@ -8,7 +8,8 @@ import (
 
 // Isomorphic reports whether two trees are the same but for the identity of variables and buffers: the variables and
 // buffers of the one stand for those of the other one to one, with the same names, types, shapes and scopes, and every
-// attribute is the same. Each of a and b is a *Func, a *Kernel, a []*Kernel, a Stmt or an Expr. All NaNs are one.
+// attribute is the same. Each of a and b is a *Func, a *Program, a *Kernel, a []*Kernel, a Stmt or an Expr. All NaNs are
+// one.
 func Isomorphic(a, b any) bool { return newMatcher().root(a, b) }
 
 type matcher struct {
@@ -23,6 +24,10 @@ func (m *matcher) root(a, b any) bool {
 		b, ok := b.(*Func)
 		return ok && a.Name == b.Name && a.Outputs == b.Outputs && m.buffers(a.Params, b.Params) && m.vars(a.Scalars, b.Scalars) &&
 			sameAttrs(a.Attrs, b.Attrs) && m.stmt(a.Body, b.Body)
+	case *Program:
+		b, ok := b.(*Program)
+		return ok && a.Name == b.Name && a.Outputs == b.Outputs && a.Stage == b.Stage && m.buffers(a.Params, b.Params) &&
+			m.vars(a.Scalars, b.Scalars) && m.buffers(a.Between, b.Between) && slices.EqualFunc(a.Kernels, b.Kernels, m.kernel)
 	case *Kernel:
 		b, ok := b.(*Kernel)
 		return ok && m.kernel(a, b)

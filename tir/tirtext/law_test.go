@@ -1,7 +1,6 @@
 package tirtext_test
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -155,7 +154,7 @@ func (m *maker) regions() []tir.Region {
 }
 
 func (m *maker) stmt(depth int) tir.Stmt {
-	kind := m.pick("stmt", 10)
+	kind := m.pick("stmt", 11)
 	if depth <= 0 {
 		kind = min(kind, 1)
 	}
@@ -168,6 +167,8 @@ func (m *maker) stmt(depth int) tir.Stmt {
 	switch kind {
 	case 1:
 		return &tir.Evaluate{Value: m.expr(tir.Type{DType: m.dtype(), Lanes: 1}, 2)}
+	case 10:
+		return &tir.Barrier{Scope: rapid.SampledFrom([]tir.Scope{tir.Shared, tir.Global, "all"}).Draw(m.t, "fence")}
 	case 2:
 		s := &tir.Seq{}
 		for range m.pick("len", 4) {
@@ -189,7 +190,7 @@ func (m *maker) stmt(depth int) tir.Stmt {
 		l.Body = m.with(l.Var, body)
 		return l
 	case 7:
-		a := &tir.Allocate{Buffer: m.buffer()}
+		a := &tir.Allocate{Buffer: m.buffer(), Attrs: m.attrs()}
 		m.bufs = append(m.bufs, a.Buffer)
 		a.Body = body()
 		m.bufs = m.bufs[:len(m.bufs)-1]
@@ -241,84 +242,6 @@ func (m *maker) function() *tir.Func {
 	return f
 }
 
-// dump writes a tree in full, variables and buffers by the order in which they are met.
-func dump(root any) string {
-	ids := map[any]int{}
-	var b strings.Builder
-	id := func(p any, detail string) string {
-		if _, ok := ids[p]; !ok {
-			ids[p] = len(ids)
-			return fmt.Sprintf("new%d(%s)", ids[p], detail)
-		}
-		return fmt.Sprintf("#%d", ids[p])
-	}
-	buffer := func(x *tir.Buffer) string {
-		fold := ""
-		if x.Folding != nil {
-			fold = fmt.Sprint(*x.Folding)
-		}
-		return id(x, fmt.Sprintf("%q %v %v %v %s %s", x.Name, x.DType, x.Shape, x.Strides, x.Scope, fold))
-	}
-	variable := func(x *tir.Var) string { return id(x, fmt.Sprintf("%q %v", x.Name, x.DType)) }
-	tir.Walk(root, func(n any) bool {
-		fmt.Fprintf(&b, "%T ", n)
-		switch n := n.(type) {
-		case *tir.Var:
-			b.WriteString(variable(n))
-		case *tir.Int:
-			fmt.Fprint(&b, *n)
-		case *tir.Float:
-			if math.IsNaN(n.Value) { // one nan for all
-				fmt.Fprint(&b, n.DType, "nan")
-			} else {
-				fmt.Fprint(&b, n.DType, math.Float64bits(n.Value))
-			}
-		case *tir.Binary:
-			b.WriteString(n.Op.String())
-		case *tir.Cast:
-			b.WriteString(n.DType.String())
-		case *tir.Load:
-			b.WriteString(buffer(n.Buffer))
-		case *tir.Call:
-			fmt.Fprint(&b, n.Fn, len(n.Args))
-		case *tir.Ramp:
-			fmt.Fprint(&b, n.Lanes)
-		case *tir.Broadcast:
-			fmt.Fprint(&b, n.Lanes)
-		case *tir.For:
-			fmt.Fprint(&b, variable(n.Var), n.Kind, n.Thread, n.Attrs == nil, n.Attrs, n.Body == nil)
-		case *tir.BlockRealize:
-			fmt.Fprintf(&b, "%q %v %v %v %v", n.Block.Name, n.Block.Opaque, n.Block.Attrs == nil, n.Block.Attrs, n.Where == nil)
-			for _, iv := range n.Block.Iters {
-				fmt.Fprint(&b, variable(iv.Var), iv.Extent, iv.Kind)
-			}
-			for _, r := range n.Block.Reads {
-				b.WriteString(" r" + buffer(r.Buffer))
-			}
-			for _, r := range n.Block.Writes {
-				b.WriteString(" w" + buffer(r.Buffer))
-			}
-			for _, a := range n.Block.Allocs {
-				b.WriteString(" a" + buffer(a))
-			}
-			fmt.Fprint(&b, n.Block.Init == nil, n.Block.Body == nil)
-		case *tir.Store:
-			b.WriteString(buffer(n.Buffer))
-		case *tir.Seq:
-			fmt.Fprint(&b, len(n.Stmts))
-		case *tir.If:
-			fmt.Fprint(&b, n.Then == nil, n.Else == nil)
-		case *tir.Let:
-			b.WriteString(variable(n.Var))
-		case *tir.Allocate:
-			b.WriteString(buffer(n.Buffer))
-		}
-		b.WriteByte('\n')
-		return true
-	})
-	return b.String()
-}
-
 // Parsing what was printed gives the same tree, and it prints the same.
 func TestLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -332,13 +255,93 @@ func TestLaw(t *testing.T) {
 		if second := tirtext.Print(again); second != text {
 			t.Fatalf("printed:\n%sthen:\n%s", text, second)
 		}
-		if f.Body != nil && dump(f.Body) != dump(again.Body) {
-			t.Fatalf("trees differ:\n%s\n%s\n%s", text, dump(f.Body), dump(again.Body))
-		}
-		if again.Name != f.Name || again.Outputs != f.Outputs || len(again.Params) != len(f.Params) || len(again.Scalars) != len(f.Scalars) {
-			t.Fatalf("signatures differ:\n%s", text)
+		if !tir.Isomorphic(f, again) {
+			t.Fatalf("trees differ:\n%s", text)
 		}
 	})
+}
+
+// program draws kernels that share buffers and scalars.
+func (m *maker) program() *tir.Program {
+	g := &tir.Program{Name: m.name(), Stage: rapid.SampledFrom([]string{"", "unroll", "simplify@2"}).Draw(m.t, "stage")}
+	for range 1 + m.pick("params", 3) {
+		g.Params = append(g.Params, m.buffer())
+	}
+	g.Outputs = m.pick("outputs", len(g.Params)+1)
+	for range m.pick("scalars", 3) {
+		g.Scalars = append(g.Scalars, &tir.Var{Name: m.name(), DType: m.dtype()})
+	}
+	for range m.pick("between", 3) {
+		g.Between = append(g.Between, m.buffer())
+	}
+	for range m.pick("kernels", 4) {
+		k := &tir.Kernel{Name: m.name(), GridExtent: 1, Group: m.pick("group", 3), Scratch: m.pick("scratch", 3)}
+		k.Params = rapid.Permutation(append(append([]*tir.Buffer{}, g.Params...), g.Between...)).Draw(m.t, "order")
+		k.Params = k.Params[:1+m.pick("used", len(k.Params))]
+		k.Outputs = m.pick("written", len(k.Params)+1)
+		k.Scalars = append(k.Scalars, g.Scalars[:m.pick("few", len(g.Scalars)+1)]...)
+		m.bufs, m.vars = k.Params, append([]*tir.Var{}, k.Scalars...)
+		if m.pick("grid", 2) == 0 {
+			k.Grid, k.GridExtent = m.variable(), 1+m.pick("extent", 9)
+			m.vars = append(m.vars, k.Grid)
+		}
+		k.Body = m.stmt(3)
+		g.Kernels = append(g.Kernels, k)
+	}
+	return g
+}
+
+// The law for the kernels of one function: what they share is one thing again.
+func TestProgramLaw(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &maker{t: t}
+		g := m.program()
+		text := tirtext.PrintProgram(g)
+		again, err := tirtext.ParseProgram("printed", text)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if !tir.Isomorphic(g, again) || tirtext.PrintProgram(again) != text {
+			t.Fatalf("printed:\n%s\nthen:\n%s", text, tirtext.PrintProgram(again))
+		}
+	})
+}
+
+// A kernel of a program that shares nothing with others prints as it does alone.
+func TestKernelsInProgram(t *testing.T) {
+	text := `program f(A: float32[64], out C: float32[64]) after "simplify"
+between T: float32[64]
+
+kernel f(A: float32[64], out T: float32[64]) grid g = 64:
+  T[g] = A[g] * 2.0
+
+kernel f_1(T: float32[64], out C: float32[64]) grid g = 64:
+  C[g] = T[63 - g]
+`
+	g, err := tirtext.ParseProgram("f", text)
+	require.NoError(t, err)
+	require.Equal(t, text, tirtext.PrintProgram(g))
+	require.Same(t, g.Between[0], g.Kernels[0].Params[1])
+	require.Same(t, g.Between[0], g.Kernels[1].Params[0])
+	require.NotSame(t, g.Kernels[0].Grid, g.Kernels[1].Grid)
+	require.Equal(t, "kernel f_1(T: float32[64], out C: float32[64]) grid g = 64:\n  C[g] = T[63 - g]\n", tirtext.PrintKernel(g.Kernels[1]))
+}
+
+// Every type of node prints, parses back and prints the same.
+func TestEveryNode(t *testing.T) {
+	for i, n := range tir.Nodes() {
+		k := tir.NodesFunc(i)
+		text := tirtext.PrintKernel(k)
+		again, err := tirtext.ParseKernel("node", text)
+		require.NoError(t, err, "%T\n%s", n, text)
+		require.True(t, tir.Isomorphic(k, again), "%T\n%s", n, text)
+		require.Equal(t, text, tirtext.PrintKernel(again))
+		if s, ok := n.(tir.Stmt); ok {
+			require.NotEmpty(t, tirtext.PrintStmt(s))
+		} else {
+			require.NotEmpty(t, tirtext.PrintExpr(n.(tir.Expr)))
+		}
+	}
 }
 
 func TestKernelLaw(t *testing.T) {
@@ -376,56 +379,4 @@ func TestDepth(t *testing.T) {
 	}
 	_, err = tirtext.Parse("deep", lines.String())
 	require.ErrorContains(t, err, "nesting is deeper than 2000")
-}
-
-func TestErrors(t *testing.T) {
-	const head = "func f(A: float32[4], out C: float32[4]):\n"
-	for _, c := range []struct{ text, want string }{
-		{"", `t:1:1: tirtext: wanted "func", found the end of the text`},
-		{"func f(out C: float32[4])\n", `t:1:26: tirtext: wanted ":", found the end of the line`},
-		{"func f(out C: float33[4]):\n  pass\n", `t:1:15: tirtext: wanted an element type, found "float33"`},
-		{"func f(out C: float32[-1]):\n  pass\n", `t:1:23: tirtext: wanted a count, found "-"`},
-		{"func f(out C: float32[4], A: float32[4]):\n  pass\n", `t:1:27: tirtext: wanted an output, found an input: outputs come after inputs`},
-		{"func f(A: int8[4], A: int8[4]):\n  pass\n", `t:1:20: tirtext: A is in scope already`},
-		{"func f(A: int8[4, 4] strides [1]):\n  pass\n", `t:1:30: tirtext: wanted 2 strides, found 1`},
-		{head, `t:2:1: tirtext: wanted a deeper indentation, found the end of the text`},
-		{head + "\tpass\n", `t:2:1: tirtext: character '\t' is not part of the language`},
-		{head + "  C[0] = 1\n", `t:2:10: tirtext: wanted a value of float32, found int64`},
-		{head + "  C[0] = A[x]\n", `t:2:12: tirtext: variable x is not in scope`},
-		{head + "  C[0] = B[0]\n", `t:2:10: tirtext: buffer B is not in scope`},
-		{head + "  C[0, 1] = 1.0\n", `t:2:3: tirtext: wanted 1 indices of C, found 2`},
-		{head + "  C[0] = 1.0 + 1\n", `t:2:14: tirtext: operands of + are float32 and int64; wanted one type`},
-		{head + "  C[0] = select(1, 1.0, 2.0)\n", `t:2:10: tirtext: select of int64, float32, float32; wanted a bool and two of one type`},
-		{head + "  C[0] = sinus(1.0)\n", `t:2:10: tirtext: function sinus is unknown`},
-		{head + "  if 1 < 2 < 3:\n    pass\n", `t:2:12: tirtext: comparisons do not chain; wanted parentheses`},
-		{head + "  for i in range(0, 4, kind=fast):\n    pass\n", `t:2:29: tirtext: wanted serial, parallel, vectorized, unrolled or bound, found "fast"`},
-		{head + "  for i in range(0, 4):\n    for i in range(0, 4):\n      pass\n", `t:3:9: tirtext: i is in scope already`},
-		{head + "  for if in range(0, 4):\n    pass\n", `t:2:7: tirtext: if is a word of the language; wanted a name`},
-		{head + "  for i in range(0, 4):\n    pass\n   pass\n", `t:4:4: tirtext: indentation of 3 blanks matches no line above; wanted 2`},
-		{head + "  C[0] = 300_int8\n", `t:2:10: tirtext: "300" is no number of int8`},
-		{head + "  C[0] = 3_float32\n", `t:2:10: tirtext: "3_float32" is no number of an element type`},
-		{head + "  C[0] = \"x\n", `t:2:10: tirtext: string has no end on its line or a bad escape`},
-		{head + "  C[ramp(0, 1, 1)] = 1.0\n", `t:2:16: tirtext: wanted 2 to 65536 lanes, found 1`},
-		{head + "  C[0] = 1.0\n  C[0] = 2.0\nfunc\n", `t:4:1: tirtext: wanted the end of the text, found "func"`},
-		{head + "  block b(v: spatial[4] = 0):\n    reads A[0 +: 1, 0 +: 1]\n    pass\n", `t:3:11: tirtext: wanted 1 axes of A, found 2`},
-	} {
-		_, err := tirtext.Parse("t", c.text)
-		require.EqualError(t, err, c.want, c.text)
-	}
-}
-
-// Any text gives a tree that prints and parses again, or an error; never a panic.
-func FuzzParse(f *testing.F) {
-	f.Add("func f(A: float32[4], out C: float32[4]):\n  for i in range(0, 4, kind=vectorized):\n    C[i] = A[i] * 2.0 + select(i < 2, 1.0, -inf)\n")
-	f.Add("func f(out C: int8[2, 2]) attrs {\"a\": \"b\"}:\n  block root():\n    alloc T: int8[2] local\n    let x = 3 // 2:\n      C[0, x] = int8(x)\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		fn, err := tirtext.Parse("fuzz", text)
-		if err != nil {
-			return
-		}
-		printed := tirtext.Print(fn)
-		again, err := tirtext.Parse("fuzz", printed)
-		require.NoError(t, err, printed)
-		require.Equal(t, printed, tirtext.Print(again))
-	})
 }

@@ -16,18 +16,29 @@ const (
 	tokNewline
 	tokIndent
 	tokDedent
-	tokName   // text is the spelling with its number, name the bare name
+	tokName   // text is the spelling: quotes and number with it
 	tokNumber // text as written
 	tokString // text is unquoted
 	tokMark   // an operator or punctuation
 )
 
 type token struct {
-	kind      tokenKind
 	text      string
-	name      string
-	quoted    bool
-	line, col int
+	line, col int32
+	kind      tokenKind
+}
+
+// quoted reports whether a name is written in quotes.
+func (t token) quoted() bool { return strings.HasPrefix(t.text, "$") }
+
+// name returns a name without its quotes and its number.
+func (t token) name() string {
+	if t.quoted() {
+		name, _, _ := quotedAt(t.text[1:])
+		return name
+	}
+	name, _, _ := strings.Cut(t.text, "@")
+	return name
 }
 
 func (t token) String() string {
@@ -54,17 +65,32 @@ func invalidAt(file string, line, col int, format string, args ...any) error {
 var marks = []string{"+:", "//", "%%", "==", "!=", "<=", ">=", "<<", ">>", "+", "-", "*", "/", "%", "&", "|", "^", "<", ">",
 	"=", "(", ")", "[", "]", "{", "}", ",", ":"}
 
+// maxWords bounds the tokens of a line, and with them the depth of a chain such as 1 + 1 + 1: trees are walked by
+// functions that call themselves.
+const maxWords = 250_000
+
+// maxText bounds a text, in bytes; a token takes up to 32 times as many.
+const maxText = 64 << 20
+
 // lex splits text in tokens; the depth of a line's blanks becomes indents and dedents.
 func lex(file, text string) ([]token, error) {
-	var out []token
+	if len(text) > maxText {
+		return nil, invalidAt(file, 1, 1, "the text has %d bytes, wanted at most %d", len(text), maxText)
+	}
+	out := make([]token, 0, min(len(text)/4+8, 1<<16))
 	levels := []int{0}
 	brackets := 0
 	line, start := 1, 0
 	i, fresh := 0, true
 	emit := func(k tokenKind, s string, at int) {
-		out = append(out, token{kind: k, text: s, line: line, col: at - start + 1})
+		out = append(out, token{kind: k, text: s, line: int32(line), col: int32(at - start + 1)})
 	}
+	first := 0 // token of the statement
 	for i < len(text) {
+		if len(out)-first > maxWords {
+			last := out[len(out)-1]
+			return nil, invalidAt(file, int(last.line), int(last.col), "a line has more than %d words", maxWords)
+		}
 		if fresh && brackets == 0 {
 			j := i
 			for j < len(text) && text[j] == ' ' {
@@ -94,6 +120,7 @@ func lex(file, text string) ([]token, error) {
 		case c == '\n':
 			if n := len(out); brackets == 0 && n > 0 && out[n-1].kind != tokNewline && out[n-1].kind != tokDedent && out[n-1].kind != tokIndent {
 				emit(tokNewline, "", i)
+				first = len(out)
 			}
 			i++
 			line, start, fresh = line+1, i, true
@@ -111,12 +138,11 @@ func lex(file, text string) ([]token, error) {
 			emit(tokString, s, i)
 			i += n
 		case c == '$' || isLetter(c):
-			t, n, err := lexName(text[i:])
+			n, err := nameLen(text[i:])
 			if err != "" {
 				return nil, invalidAt(file, line, i-start+1, "%s", err)
 			}
-			t.line, t.col = line, i-start+1
-			out = append(out, t)
+			emit(tokName, text[i:i+n], i)
 			i += n
 		case isDigit(c):
 			n := numberLen(text[i:])
@@ -164,20 +190,18 @@ func quotedAt(s string) (value string, n int, ok bool) {
 	return value, len(q), err == nil
 }
 
-func lexName(s string) (token, int, string) {
-	t := token{kind: tokName}
-	n := 0
+// nameLen returns the length of the name at the start of s with its number, or what is wrong with it.
+func nameLen(s string) (n int, wrong string) {
 	if s[0] == '$' {
-		v, k, ok := quotedAt(s[1:])
+		_, k, ok := quotedAt(s[1:])
 		if !ok || s[1] != '"' {
-			return t, 0, "wanted a quoted name after $"
+			return 0, "wanted a quoted name after $"
 		}
-		t.name, t.quoted, n = v, true, k+1
+		n = k + 1
 	} else {
 		for n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || s[n] == '.' && n+1 < len(s) && (isLetter(s[n+1]) || isDigit(s[n+1]))) {
 			n++
 		}
-		t.name = s[:n]
 	}
 	if n < len(s) && s[n] == '@' {
 		k := n + 1
@@ -185,12 +209,11 @@ func lexName(s string) (token, int, string) {
 			k++
 		}
 		if k == n+1 {
-			return t, 0, "wanted a number after @"
+			return 0, "wanted a number after @"
 		}
 		n = k
 	}
-	t.text = s[:n]
-	return t, n, ""
+	return n, ""
 }
 
 // numberLen returns the length of the number at the start of s with its type.

@@ -1,6 +1,7 @@
 package tirtext
 
 import (
+	"maps"
 	"strconv"
 
 	"github.com/texel-ml/texel/tensor"
@@ -35,6 +36,49 @@ func ParseKernel(file, text string) (*tir.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
+	k := p.kernel()
+	p.end()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return k, nil
+}
+
+// ParseProgram reads the text of a program; file is named in errors.
+func ParseProgram(file, text string) (*tir.Program, error) {
+	p, err := newParser(file, text)
+	if err != nil {
+		return nil, err
+	}
+	g := &tir.Program{}
+	p.word("program")
+	g.Name = p.anyName()
+	g.Params, g.Outputs, g.Scalars = p.signature()
+	if p.took("after") {
+		if p.peek().kind != tokString {
+			p.wanted("a pass in quotes")
+		}
+		g.Stage = p.next().text
+	}
+	p.newline()
+	for p.took("between") {
+		b, _ := p.declareBuffer()
+		g.Between = append(g.Between, b)
+		p.newline()
+	}
+	vars, bufs, decl := p.vars, p.bufs, p.decl
+	for p.err == nil && p.peek().kind != tokEnd {
+		// What the program declares, the kernels may declare again, and it is the same then.
+		p.vars, p.bufs, p.decl, p.open = maps.Clone(vars), maps.Clone(bufs), maps.Clone(decl), map[string]int{}
+		g.Kernels = append(g.Kernels, p.kernel())
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return g, nil
+}
+
+func (p *parser) kernel() *tir.Kernel {
 	k := &tir.Kernel{GridExtent: 1}
 	p.word("kernel")
 	k.Name = p.anyName()
@@ -51,11 +95,7 @@ func ParseKernel(file, text string) (*tir.Kernel, error) {
 		k.Scratch = p.count()
 	}
 	k.Body = p.suite()
-	p.end()
-	if p.err != nil {
-		return nil, p.err
-	}
-	return k, nil
+	return k
 }
 
 type parser struct {
@@ -96,7 +136,7 @@ func (p *parser) next() token {
 
 func (p *parser) fail(t token, format string, args ...any) {
 	if p.err == nil {
-		p.err = invalidAt(p.file, t.line, t.col, format, args...)
+		p.err = invalidAt(p.file, int(t.line), int(t.col), format, args...)
 	}
 }
 
@@ -160,7 +200,7 @@ func (p *parser) anyName() string {
 		p.wanted("a name")
 		return ""
 	}
-	return p.next().name
+	return p.next().name()
 }
 
 // count takes a number that is not negative and fits in 32 bits.
@@ -205,7 +245,7 @@ func (p *parser) declare(t token) {
 		p.fail(t, "wanted a name, found %v", t)
 		return
 	}
-	if !t.quoted && quote(t.name) != t.name {
+	if !t.quoted() && quote(t.name()) != t.name() {
 		p.fail(t, "%s is a word of the language; wanted a name", t.text)
 	}
 	if p.open[t.text] > 0 {
@@ -237,7 +277,7 @@ func (p *parser) newVar(t token, d tensor.DType) *tir.Var {
 	if p.bufs[t.text] != nil {
 		p.fail(t, "%s is a buffer", t.text)
 	}
-	v := &tir.Var{Name: t.name, DType: d}
+	v := &tir.Var{Name: t.name(), DType: d}
 	p.vars[t.text] = v
 	return v
 }
@@ -247,22 +287,14 @@ func (p *parser) declareBuffer() (*tir.Buffer, string) {
 	t := p.next()
 	p.declare(t)
 	p.mark(":")
-	b := &tir.Buffer{Name: t.name, DType: p.dtype(), Shape: p.counts(), Scope: tir.Global}
+	b := &tir.Buffer{Name: t.name(), DType: p.dtype(), Shape: p.counts(), Scope: tir.Global}
 	if p.took("strides") {
 		at := p.peek()
 		if b.Strides = p.counts(); len(b.Strides) != len(b.Shape) {
 			p.fail(at, "wanted %d strides, found %d", len(b.Shape), len(b.Strides))
 		}
 	}
-	switch s := p.peek(); {
-	case s.kind == tokName && (s.text == "shared" || s.text == "local" || s.text == "scratch" || s.text == "texture" || s.text == "global"):
-		b.Scope = tir.Scope(p.next().text)
-	case p.took("scope"):
-		if p.peek().kind != tokString {
-			p.wanted("a scope in quotes")
-		}
-		b.Scope = tir.Scope(p.next().text)
-	}
+	b.Scope = p.scope(tir.Global)
 	if p.took("fold") {
 		b.Folding = &tir.Folding{Width: p.axes(len(b.Shape)), Height: p.axes(len(b.Shape)), Layers: p.axes(len(b.Shape))}
 	}
@@ -282,6 +314,20 @@ func (p *parser) declareBuffer() (*tir.Buffer, string) {
 	}
 	p.bufs[t.text], p.decl[t.text] = b, w.b.String()
 	return b, t.text
+}
+
+// scope takes a scope if it is there.
+func (p *parser) scope(otherwise tir.Scope) tir.Scope {
+	switch s := p.peek(); {
+	case s.kind == tokName && (s.text == "shared" || s.text == "local" || s.text == "scratch" || s.text == "texture" || s.text == "global"):
+		return tir.Scope(p.next().text)
+	case p.took("scope"):
+		if p.peek().kind != tokString {
+			p.wanted("a scope in quotes")
+		}
+		return tir.Scope(p.next().text)
+	}
+	return otherwise
 }
 
 func (p *parser) axes(rank int) []int {
@@ -456,8 +502,14 @@ func (p *parser) stmt() tir.Stmt {
 	case "allocate":
 		p.next()
 		b, spelling := p.declareBuffer()
-		s := &tir.Allocate{Buffer: b, Body: p.suite()}
+		attrs := p.attrs()
+		s := &tir.Allocate{Buffer: b, Attrs: attrs, Body: p.suite()}
 		p.close(spelling)
+		return s
+	case "barrier":
+		p.next()
+		s := &tir.Barrier{Scope: p.scope(tir.Shared)}
+		p.newline()
 		return s
 	case "evaluate":
 		p.next()

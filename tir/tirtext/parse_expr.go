@@ -52,7 +52,7 @@ func (p *parser) expr(least int) (tir.Expr, tir.Type) {
 	for p.err == nil {
 		at := p.peek()
 		op, ok := infix[at.text]
-		if !ok || at.kind != tokMark && at.kind != tokName || at.quoted {
+		if !ok || at.kind != tokMark && at.kind != tokName || at.quoted() {
 			break
 		}
 		s := strength(op)
@@ -99,7 +99,7 @@ func (p *parser) operand(least int) (tir.Expr, tir.Type) {
 			return e, et
 		case "-":
 			n := p.next()
-			if v, d, ok := special(n.text); ok && n.kind == tokName && !n.quoted {
+			if v, d, ok := special(n.text); ok && n.kind == tokName && !n.quoted() {
 				return &tir.Float{DType: d, Value: -v}, tir.Type{DType: d, Lanes: 1}
 			}
 			if n.kind != tokNumber {
@@ -173,7 +173,7 @@ func (p *parser) named(t token, least int) (tir.Expr, tir.Type) {
 		indices, lanes := p.indices(b, t)
 		return &tir.Load{Buffer: b, Indices: indices}, tir.Type{DType: b.DType, Lanes: lanes}
 	}
-	if !t.quoted {
+	if !t.quoted() {
 		switch t.text {
 		case "true":
 			return tir.True, tir.Bool

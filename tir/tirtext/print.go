@@ -20,10 +20,23 @@
 // language is quoted, as in $"for"; one that another variable or buffer has too gets a number, as in i@2. A variable
 // is int64 unless its type is written; that of a scalar argument always is. Comments start with #.
 //
+// A kernel is written like a function, with its grid, and a program is its kernels behind a line that declares what they
+// share, with the pass that ran last:
+//
+//	program f(A: float32[64], out C: float32[64]) after "simplify"
+//	between T: float32[64]
+//
+//	kernel f(A: float32[64], out T: float32[64]) grid g = 64:
+//	  T[g] = A[g] * 2.0
+//
+//	kernel f_1(T: float32[64], out C: float32[64]) grid g = 64:
+//	  C[g] = T[63 - g]
+//
 // Law: parsing what was printed gives the same tree up to the identity of variables and buffers, and prints the same.
 package tirtext
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -44,6 +57,30 @@ func Print(f *tir.Func) string {
 // PrintKernel returns the text of a kernel.
 func PrintKernel(k *tir.Kernel) string {
 	p := newPrinter()
+	p.kernel(k)
+	return p.b.String()
+}
+
+// PrintProgram returns the text of a program.
+func PrintProgram(g *tir.Program) string {
+	p := newPrinter()
+	p.raw("program ").raw(quote(g.Name)).signature(g.Params, g.Outputs, g.Scalars)
+	if g.Stage != "" {
+		p.raw(" after ").raw(strconv.Quote(g.Stage))
+	}
+	p.raw("\n")
+	for _, b := range g.Between {
+		p.raw("between ").buffer(b).raw("\n")
+	}
+	names, taken := p.names, p.taken
+	for _, k := range g.Kernels { // what only one kernel has is named as if it stood alone
+		p.names, p.taken = maps.Clone(names), maps.Clone(taken)
+		p.raw("\n").kernel(k)
+	}
+	return p.b.String()
+}
+
+func (p *printer) kernel(k *tir.Kernel) {
 	p.raw("kernel ").raw(quote(k.Name)).signature(k.Params, k.Outputs, k.Scalars)
 	if k.Grid != nil {
 		p.raw(" grid ").variable(k.Grid).raw(" = ").int(k.GridExtent)
@@ -55,7 +92,6 @@ func PrintKernel(k *tir.Kernel) string {
 		p.raw(" scratch ").int(k.Scratch)
 	}
 	p.raw(":\n").suite(k.Body)
-	return p.b.String()
 }
 
 // PrintStmt returns the text of a statement outside any function.
@@ -248,7 +284,9 @@ func (p *printer) stmt(s tir.Stmt) {
 	case *tir.Let:
 		p.raw("let ").variable(n.Var).raw(" = ").expr(n.Value, 0).raw(":\n").suite(n.Body)
 	case *tir.Allocate:
-		p.raw("allocate ").buffer(n.Buffer).raw(":\n").suite(n.Body)
+		p.raw("allocate ").buffer(n.Buffer).attrs(n.Attrs).raw(":\n").suite(n.Body)
+	case *tir.Barrier:
+		p.raw("barrier ").raw(quoteScope(n.Scope)).raw("\n")
 	case *tir.Evaluate:
 		p.raw("evaluate ").expr(n.Value, 0).raw("\n")
 	default:
@@ -444,7 +482,7 @@ func floatText(n *tir.Float) string {
 // words are the words of the language, which are no names.
 var words = []string{"true", "false", "inf", "nan", "nil", "not", "and", "or", "for", "in", "range", "kind", "thread",
 	"block", "where", "opaque", "attrs", "reads", "writes", "alloc", "init", "seq", "pass", "if", "else", "while", "let",
-	"allocate", "evaluate", "func", "kernel", "out", "scalar", "grid", "group", "scratch", "strides", "scope", "fold",
+	"allocate", "barrier", "evaluate", "func", "kernel", "out", "scalar", "grid", "group", "scratch", "strides", "scope", "fold",
 	"spatial", "reduce"}
 
 // quote returns a name as it is written: bare if it is an identifier, with dots allowed inside.

@@ -44,7 +44,7 @@ func (c *compactor) stmt(s tir.Stmt) tir.Stmt {
 			return &tir.Let{Var: n.Var, Value: n.Value, Body: body}, true
 		case *tir.Allocate:
 			body := m.MapStmt(n.Body)
-			return c.shrink(&tir.Allocate{Buffer: n.Buffer, Body: body}), true
+			return c.shrink(n.WithBody(body)), true
 		}
 		return s, false
 	}
@@ -85,7 +85,7 @@ func (c *compactor) shrink(n *tir.Allocate) tir.Stmt {
 		}
 		return out
 	})
-	return &tir.Allocate{Buffer: &to, Body: body}
+	return &tir.Allocate{Buffer: &to, Attrs: n.Attrs, Body: body}
 }
 
 // touched returns the box around all accesses of buf below s, with every variable bound below s swept.

@@ -232,7 +232,7 @@ func (b *blockLowerer) stmt(s tir.Stmt) (tir.Stmt, error) {
 		return orNil(&tir.Let{Var: n.Var, Value: n.Value, Body: body}, body), err
 	case *tir.Allocate:
 		body, err := b.stmt(n.Body)
-		return orNil(&tir.Allocate{Buffer: n.Buffer, Body: body}, body), err
+		return orNil(n.WithBody(body), body), err
 	}
 	return s, nil
 }
@@ -400,7 +400,7 @@ func (b *blockLowerer) within(s tir.Stmt, buf *tir.Buffer, f func(tir.Stmt) tir.
 		}
 		return &tir.Let{Var: n.Var, Value: n.Value, Body: f(n.Body)}, true
 	case *tir.Allocate:
-		return &tir.Allocate{Buffer: n.Buffer, Body: f(n.Body)}, true
+		return n.WithBody(f(n.Body)), true
 	}
 	return nil, false
 }

@@ -106,7 +106,7 @@ func (p *partitioner) stmt(st tir.Stmt) tir.Stmt {
 		if body == n.Body || body == nil {
 			return orNil(n, body)
 		}
-		return &tir.Allocate{Buffer: n.Buffer, Body: body}
+		return n.WithBody(body)
 	}
 	return st
 }

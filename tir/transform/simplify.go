@@ -76,7 +76,7 @@ func (s *simplifier) stmt(st tir.Stmt) tir.Stmt {
 		if body == n.Body {
 			return n
 		}
-		return &tir.Allocate{Buffer: n.Buffer, Body: body}
+		return n.WithBody(body)
 	case *tir.Evaluate:
 		if v := s.a.Simplify(n.Value); v != n.Value {
 			return &tir.Evaluate{Value: v}

@@ -214,7 +214,7 @@ func (l *laneBody) stmt(s tir.Stmt) tir.Stmt {
 			to.Strides = append(to.Strides, 1)
 		}
 		l.wide[n.Buffer] = &to
-		return &tir.Allocate{Buffer: &to, Body: l.stmt(n.Body)}
+		return &tir.Allocate{Buffer: &to, Attrs: n.Attrs, Body: l.stmt(n.Body)}
 	case *tir.Evaluate:
 		if !l.varies(n.Value) {
 			return n
