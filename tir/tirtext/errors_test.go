@@ -79,7 +79,7 @@ func TestTooLarge(t *testing.T) {
 		{head + strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000) + "\n", "t:2:2008: tirtext: nesting is deeper than 2000"},
 		{head + strings.Repeat("1 + ", 200_000) + "1\n", "t:2:499999: tirtext: a line has more than 250000 words"},
 		{head + strings.Repeat("not ", 100_000) + "true\n", "t:2:8005: tirtext: nesting is deeper than 2000"},
-		{head + strings.Repeat("select(true, 1, ", 5_000), "t:2:32003: tirtext: nesting is deeper than 2000"},
+		{head + strings.Repeat("select(true, 1, ", 5_000), "t:2:31984: tirtext: nesting is deeper than 2000"},
 		{"func f(out C: int64[99999999999]):\n  pass\n", `t:1:21: tirtext: wanted a count, found "99999999999"`},
 		{head + "99999999999999999999\n", `t:2:9: tirtext: "99999999999999999999" is no number of int64`},
 		{head + "1e999999999\n", `t:2:9: tirtext: "1e999999999" is no number of float32`},
