@@ -17,7 +17,7 @@ func phasedTranspose(d *Definition, t *target.Target) bool {
 	shape := d.Outputs[0].Shape()
 	after := false
 	for _, st := range d.Stages {
-		if after && !sameShape(st.Shape(), shape) || st != a.Stage && st.ReduceAxes() > 0 || st.IsOpaque() {
+		if after && !sameShape(st.Shape(), shape) || st != a.Stage && st.ReduceAxes() > 0 || st.IsExtern() {
 			return false
 		}
 		after = after || st == a.Stage

@@ -18,7 +18,7 @@ func plainProduct(d *Definition, t *target.Target) bool {
 	rank := len(shape)
 	after := false
 	for _, st := range d.Stages {
-		if after && !sameShape(st.Shape(), shape) || st.IsOpaque() || st != a.Stage && st.ReduceAxes() > 0 {
+		if after && !sameShape(st.Shape(), shape) || st.IsExtern() || st != a.Stage && st.ReduceAxes() > 0 {
 			return false
 		}
 		after = after || st == a.Stage

@@ -40,13 +40,13 @@ func schedulePlain(s *schedule.Schedule, d *Definition, t *target.Target) {
 	}
 	opaque := false
 	for _, st := range kept {
-		opaque = opaque || st.IsOpaque()
+		opaque = opaque || st.IsExtern()
 	}
 	if len(d.Outputs) == 1 && !opaque && s.Attempt(func() { p.group(d.Outputs[0], kept[:len(kept)-1]) }) {
 		return
 	}
 	for _, st := range kept {
-		if st.IsOpaque() || s.Attempt(func() { p.group(st, nil) }) {
+		if st.IsExtern() || s.Attempt(func() { p.group(st, nil) }) {
 			continue
 		}
 		s.Attempt(func() { p.simple(st) })
@@ -63,7 +63,7 @@ func (p *plain) inline() []*te.Tensor {
 	var kept []*te.Tensor
 	const large = 96
 	for _, st := range p.d.Stages {
-		stays := result[st] || st.ReduceAxes() > 0 || st.IsOpaque() || p.d.Kept[st] || p.d.readByOpaque(st)
+		stays := result[st] || st.ReduceAxes() > 0 || st.IsExtern() || p.d.Kept[st] || p.d.readByOpaque(st)
 		if !stays && p.s.Has(st.Buffer.Name) {
 			b := stage(p.s, st)
 			if sizeOf(p.s.Definition(b).Body) > large && p.readers(st) > 1 {
@@ -83,7 +83,7 @@ func (p *plain) inline() []*te.Tensor {
 func (p *plain) readers(st *te.Tensor) int {
 	n := 0
 	for _, other := range p.d.Stages {
-		if other == st || other.IsOpaque() || !p.s.Has(other.Buffer.Name) {
+		if other == st || other.IsExtern() || !p.s.Has(other.Buffer.Name) {
 			continue
 		}
 		loadsOf(p.s.Definition(p.s.Block(other.Buffer.Name)), st.Buffer, func([]tir.Expr) { n++ })
@@ -94,7 +94,7 @@ func (p *plain) readers(st *te.Tensor) int {
 // readByOpaque reports whether an opaque stage reads st.
 func (d *Definition) readByOpaque(st *te.Tensor) bool {
 	for _, o := range d.Stages {
-		for _, in := range o.OpaqueInputs() {
+		for _, in := range o.ExternInputs() {
 			if in == st {
 				return true
 			}

@@ -38,7 +38,7 @@ func scheduleGPUPlain(s *schedule.Schedule, d *Definition, t *target.Target) {
 	}
 	var kept []*te.Tensor
 	for _, st := range d.Stages {
-		if result[st] || st.ReduceAxes() > 0 || st.IsOpaque() || d.readByOpaque(st) {
+		if result[st] || st.ReduceAxes() > 0 || st.IsExtern() || d.readByOpaque(st) {
 			kept = append(kept, st)
 			continue
 		}
@@ -46,7 +46,7 @@ func scheduleGPUPlain(s *schedule.Schedule, d *Definition, t *target.Target) {
 	}
 	parts := map[*te.Tensor][]*te.Tensor{} // a stage and the reductions that are computed where it reads them
 	for i, st := range kept {
-		if st.IsOpaque() || s.Err() != nil {
+		if st.IsExtern() || s.Err() != nil {
 			continue
 		}
 		rank := len(st.Shape())
@@ -96,7 +96,7 @@ func elementReader(f *tir.Func, st *te.Tensor, stages []*te.Tensor) *te.Tensor {
 			}
 			readers++
 			i := slices.IndexFunc(stages, func(s *te.Tensor) bool { return s.Buffer.Name == r.Block.Name })
-			if i < 0 || stages[i].ReduceAxes() > 0 || stages[i].IsOpaque() || len(region.Ranges) != len(r.Block.Iters) {
+			if i < 0 || stages[i].ReduceAxes() > 0 || stages[i].IsExtern() || len(region.Ranges) != len(r.Block.Iters) {
 				readers++ // not one that takes it in
 				continue
 			}

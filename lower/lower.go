@@ -159,7 +159,7 @@ func (s *Site) Opaque(outs []*relay.TensorType, ins []Operand, temp []*tir.Buffe
 	for _, in := range ins {
 		read = append(read, in.Tensor)
 	}
-	te.Opaque(tensors, read, temp, body(buffers))
+	te.Extern(tensors, read, te.Statement{Body: body(buffers), Temps: temp})
 	result := make([]Operand, len(outs))
 	for i, t := range tensors {
 		result[i] = s.add(t)
@@ -190,7 +190,7 @@ func (s *Site) keep(o Operand) Operand {
 	for t != nil && t.IsCopy() {
 		t = s.def.stageOf(t.Source())
 	}
-	if t != nil && !t.IsInput() && !o.Tensor.IsOpaque() && o.Tensor.ReduceAxes() == 0 {
+	if t != nil && !t.IsInput() && !o.Tensor.IsExtern() && o.Tensor.ReduceAxes() == 0 {
 		s.def.Kept[o.Tensor] = true
 	}
 	return o
@@ -367,7 +367,10 @@ func Func(fn *relay.Function, name string, tables *Tables, t *target.Target, not
 		inputs = append(inputs, c.Tensor)
 		consts[c.Tensor.Buffer] = c.Value
 	}
-	f := te.Func(name, inputs, def.Outputs, def.Stages...)
+	f, err := te.Build(name, inputs, def.Outputs, def.Stages...)
+	if err != nil {
+		return nil, diag.Internal("lower", name, "the definition is wrong").By(err)
+	}
 	def.prune(f)
 	for _, rule := range tables.Schedules {
 		if !rule.Takes(def, t) {

@@ -45,7 +45,7 @@ var Rooms = []Room{
 		Imports: []string{"relay", "tir", "tir/arith", "schedule/...", "texture", "target", "cost", "lower/..."},
 		Tests:   []string{"relay/eval", "relay/transform", "tir/...", "codegen/...", "artifact", "runtime/..."}},
 	{Folder: "schedule/...", Holds: "tensor expressions, the schedule and its primitives, traces",
-		Imports: []string{"tir", "tir/arith", "tir/tirtext", "texture", "target", "schedule/..."},
+		Imports: []string{"tir", "tir/arith", "tir/tirtext", "tir/verify", "texture", "target", "schedule/..."},
 		Tests:   []string{"tir/..."}},
 	{Folder: "codegen/llvm", Holds: "LLVM IR and the tools that make a shared object of it",
 		Imports: []string{"tir", "tir/arith", "texture", "target", "artifact", "internal/scratch"},

@@ -8,6 +8,28 @@
 //		return tir.Times(a.At(i[0], r[0]), b.At(r[0], i[1]))
 //	})
 //	f := te.Func("matmul", []*te.Tensor{a, b}, []*te.Tensor{c})
+//
+// Elements are tir expressions, and package tir has the short forms to write them. For readers of TVM's documentation:
+//
+//	te.placeholder                       Placeholder
+//	te.compute                           Compute; ComputeMany where the function returns a tuple
+//	te.reduce_axis, te.sum, max, min     Sum, Prod, Max, Min over a box of extents; Where for an axis with a condition
+//	te.comm_reducer                      CommReducer, over one value or a tuple; ArgMax and ArgMin are two of them
+//	te.scan                              Scan
+//	te.extern                            Extern
+//	te.create_prim_func                  Func, Build
+//	a + b, a * b, a / b, a // n          tir.Plus, tir.Times, tir.Over, tir.Bin(tir.FloorDiv, a, n)
+//	a < b, te.all, te.any                tir.Lt, tir.All, tir.Any
+//	te.max(a, b), tir.if_then_else       tir.Maximum, tir.Sel
+//	te.exp(x), te.power(x, y)            tir.Exp.Of(x), tir.Pow.Of(x, y)
+//	x.astype(d), te.min_value(d)         tir.As(d, x), tir.Lowest(d)
+//
+// # Wrong definitions
+//
+// No function that makes a stage panics or returns an error: a wrong number of indices, operands of different types or
+// a recurrence that reads the future are kept until the function is built. Build returns the first one as a
+// diag.Invalid that names the stage; it is for definitions that are made of a user's input. Func panics with that
+// error; it is for definitions that stand in Go source, where a wrong one is a bug.
 package te
 
 import (
@@ -17,22 +39,41 @@ import (
 	"github.com/texel-ml/texel/tir"
 )
 
-// Tensor is a stage: an input, or something computed from earlier stages.
+// Tensor is a value of a stage: an input, or something computed from earlier stages.
 type Tensor struct {
-	Buffer  *tir.Buffer
-	iters   []tir.IterVar // spatial, then reduce
-	spatial int           // how many of iters are spatial
-	init    tir.Expr      // of a reduction
-	where   tir.Expr      // the instances of a reduction that take part; nil: all
-	value   tir.Expr      // the element; in a reduction with the accumulator in acc's place
-	opaque  *opaque
+	Buffer *tir.Buffer
+	def    *definition // nil for an input
+	result int         // which of the definition's results this is
 }
 
-type opaque struct {
-	outs []*Tensor
-	ins  []*Tensor
-	body tir.Stmt
-	temp []*tir.Buffer
+// definition says how the results of one stage are computed.
+type definition struct {
+	name    string // of the block; empty for that of the only result
+	outs    []*Tensor
+	iters   []tir.IterVar // spatial, then reduce
+	spatial int           // how many of iters are spatial
+	init    []tir.Expr    // of a reduction, one a result
+	where   tir.Expr      // the instances of a reduction that take part; nil: all
+	terms   []term        // what a reduction of several results folds in
+	values  []tir.Expr    // the elements; in a reduction the accumulators, which are loads of outs, combined with the next ones
+	extern  *extern
+	scan    *scan
+	err     error // the first thing that is wrong with it
+}
+
+// fail keeps the first thing that is wrong.
+func (d *definition) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf(format, args...)
+	}
+}
+
+// String returns the stage's name for messages.
+func (d *definition) String() string {
+	if d.name != "" || len(d.outs) == 0 {
+		return d.name
+	}
+	return d.outs[0].Buffer.Name
 }
 
 // Placeholder returns an input stage.
@@ -40,235 +81,138 @@ func Placeholder(name string, d tensor.DType, shape ...int) *Tensor {
 	return &Tensor{Buffer: &tir.Buffer{Name: name, DType: d, Shape: shape, Scope: tir.Global}}
 }
 
-// At reads the element at the given indices.
+// At reads the element at the given indices, one an axis.
 func (t *Tensor) At(indices ...tir.Expr) tir.Expr {
-	if len(indices) != len(t.Buffer.Shape) {
-		panic(fmt.Sprintf("te: %s has %d axes, read with %d indices", t.Buffer.Name, len(t.Buffer.Shape), len(indices)))
-	}
 	return &tir.Load{Buffer: t.Buffer, Indices: indices}
 }
 
 // Shape returns the extents of t.
 func (t *Tensor) Shape() []int { return t.Buffer.Shape }
 
+// DType returns the element type of t.
+func (t *Tensor) DType() tensor.DType { return t.Buffer.DType }
+
+// IsInput reports whether t is a placeholder that nothing defines.
+func (t *Tensor) IsInput() bool { return t.def == nil }
+
 // ReduceAxes returns the number of reduce axes of t.
-func (t *Tensor) ReduceAxes() int { return len(t.iters) - t.spatial }
+func (t *Tensor) ReduceAxes() int {
+	if t.def == nil {
+		return 0
+	}
+	return len(t.def.iters) - t.def.spatial
+}
 
 // Extents returns the extents of all axes, spatial and reduce.
 func (t *Tensor) Extents() []int {
-	list := make([]int, len(t.iters))
-	for i, iv := range t.iters {
+	if t.def == nil {
+		return nil
+	}
+	list := make([]int, len(t.def.iters))
+	for i, iv := range t.def.iters {
 		list[i] = iv.Extent
 	}
 	return list
 }
 
 // IsCopy reports whether each element of t is one element of another stage.
-func (t *Tensor) IsCopy() bool {
-	_, ok := t.value.(*tir.Load)
-	return ok
-}
+func (t *Tensor) IsCopy() bool { return t.Source() != nil }
 
 // Source returns the stage's buffer that a copy reads, nil for other stages.
 func (t *Tensor) Source() *tir.Buffer {
-	l, ok := t.value.(*tir.Load)
-	if !ok {
+	if t.def == nil || len(t.def.values) == 0 {
 		return nil
 	}
-	return l.Buffer
-}
-
-// IsOpaque reports whether t is written by a statement.
-func (t *Tensor) IsOpaque() bool { return t.opaque != nil }
-
-// OpaqueInputs returns the stages that an opaque stage reads, nil for others.
-func (t *Tensor) OpaqueInputs() []*Tensor {
-	if t.opaque == nil {
-		return nil
+	if l, ok := t.def.values[t.result].(*tir.Load); ok && t.def.init == nil {
+		return l.Buffer
 	}
-	return t.opaque.ins
+	return nil
 }
-
-// DType returns the element type of t.
-func (t *Tensor) DType() tensor.DType { return t.Buffer.DType }
-
-// IsInput reports whether t is a placeholder.
-func (t *Tensor) IsInput() bool { return t.value == nil && t.opaque == nil }
 
 // Compute returns the stage whose element at i is f(i).
 func Compute(name string, d tensor.DType, shape []int, f func(i []tir.Expr) tir.Expr) *Tensor {
-	t := Placeholder(name, d, shape...)
-	spatial := t.axes("i", shape, tir.Spatial)
-	t.value = f(spatial)
-	return t
+	def := define("", []string{name}, []tensor.DType{d}, shape)
+	def.setValues(f(def.axes("i", shape, tir.Spatial)))
+	return def.outs[0]
 }
 
-// Reduce returns the stage whose element at i starts as init and is folded by combine(accumulator, f(i, r)) over all
-// r in the box of extents; combine must be associative and commutative.
-func Reduce(name string, d tensor.DType, shape, extents []int, init tir.Expr, combine func(acc, x tir.Expr) tir.Expr,
-	f func(i, r []tir.Expr) tir.Expr) *Tensor {
-	t := Placeholder(name, d, shape...)
-	spatial := t.axes("i", shape, tir.Spatial)
-	reduce := t.axes("r", extents, tir.Reduce)
-	t.init = init
-	t.value = combine(&tir.Load{Buffer: t.Buffer, Indices: spatial}, f(spatial, reduce))
-	return t
+// ComputeMany returns the results of a stage that computes several values at each place: f(i) has one for each type of
+// ds. They are named name_v0, name_v1 and so on, and their block name.
+func ComputeMany(name string, ds []tensor.DType, shape []int, f func(i []tir.Expr) []tir.Expr) []*Tensor {
+	def := define(name, resultNames(name, len(ds)), ds, shape)
+	def.setValues(f(def.axes("i", shape, tir.Spatial))...)
+	return def.outs
 }
 
-// Where limits the reduction t to the instances where cond(i, r) holds, and returns t. What the others would read need not
-// exist.
-func (t *Tensor) Where(cond func(i, r []tir.Expr) tir.Expr) *Tensor {
-	vars := make([]tir.Expr, len(t.iters))
-	for n, iv := range t.iters {
-		vars[n] = iv.Var
+// resultNames are the names of the results of a stage with several.
+func resultNames(name string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s_v%d", name, i)
 	}
-	t.where = cond(vars[:t.spatial], vars[t.spatial:])
-	return t
+	return list
 }
 
-// Sum is Reduce by addition.
-func Sum(name string, d tensor.DType, shape, extents []int, f func(i, r []tir.Expr) tir.Expr) *Tensor {
-	return Reduce(name, d, shape, extents, tir.Const(d, 0), tir.Plus, f)
-}
-
-// Opaque returns the outputs of a stage written as a statement: body gets the output buffers and reads only ins.
-// Primitives move it whole. Temporaries live for one run of the body.
-func Opaque(outs []*Tensor, ins []*Tensor, temp []*tir.Buffer, body tir.Stmt) {
-	o := &opaque{outs: outs, ins: ins, body: body, temp: temp}
-	for _, t := range outs {
-		t.opaque = o
+// define starts a stage with one result for each name.
+func define(name string, results []string, ds []tensor.DType, shape []int) *definition {
+	def := &definition{name: name}
+	for i, d := range ds {
+		t := Placeholder(results[i], d, shape...)
+		t.def, t.result = def, i
+		def.outs = append(def.outs, t)
 	}
+	if len(ds) == 0 {
+		def.fail("it has no result")
+	}
+	return def
 }
 
-func (t *Tensor) axes(prefix string, extents []int, kind tir.IterKind) []tir.Expr {
+func (d *definition) axes(prefix string, extents []int, kind tir.IterKind) []tir.Expr {
 	vars := make([]tir.Expr, len(extents))
 	if kind == tir.Spatial {
-		t.spatial = len(extents)
+		d.spatial = len(extents)
 	}
 	for n, e := range extents {
 		v := tir.NewVar(fmt.Sprintf("%s%d", prefix, n))
-		t.iters = append(t.iters, tir.IterVar{Var: v, Extent: e, Kind: kind})
+		d.iters = append(d.iters, tir.IterVar{Var: v, Extent: e, Kind: kind})
 		vars[n] = v
+		if e < 0 {
+			d.fail("axis %s has extent %d", v.Name, e)
+		}
 	}
 	return vars
 }
 
-// Func returns the function that computes outputs from inputs. Its parameters are the inputs in order, then the
-// outputs; stages in between become buffers of the root block. Stages are ordered so that each comes after those it
-// reads. Names are made unique by a suffix.
-func Func(name string, inputs, outputs []*Tensor, stages ...*Tensor) *tir.Func {
-	f := &tir.Func{Name: name, Outputs: len(outputs)}
-	param := map[*tir.Buffer]bool{}
-	used := map[string]int{}
-	rename := func(b *tir.Buffer) {
-		base := b.Name
-		for used[b.Name] > 0 {
-			b.Name = fmt.Sprintf("%s_%d", base, used[base])
-			used[base]++
-		}
-		used[b.Name]++
+// vars returns the iteration variables, spatial and reduce.
+func (d *definition) vars() (i, r []tir.Expr) {
+	list := make([]tir.Expr, len(d.iters))
+	for n, iv := range d.iters {
+		list[n] = iv.Var
 	}
-	for _, t := range append(append([]*Tensor{}, inputs...), outputs...) {
-		f.Params = append(f.Params, t.Buffer)
-		if !param[t.Buffer] {
-			rename(t.Buffer)
-		}
-		param[t.Buffer] = true
+	return list[:d.spatial], list[d.spatial:]
+}
+
+func (d *definition) setValues(values ...tir.Expr) {
+	d.values = values
+	if d.typed("element", values) && d.init != nil {
+		d.typed("initial value", d.init)
 	}
-	root := &tir.Block{Name: "root"}
-	var nests []tir.Stmt
-	done := map[*opaque]bool{}
-	for _, t := range order(outputs, stages) {
-		if !param[t.Buffer] {
-			rename(t.Buffer)
-			root.Allocs = append(root.Allocs, t.Buffer)
-		}
+}
+
+// typed checks that there is one expression of the right type for each result.
+func (d *definition) typed(what string, list []tir.Expr) bool {
+	if len(list) != len(d.outs) {
+		d.fail("%d results need %d %ss, found %d", len(d.outs), len(d.outs), what, len(list))
+		return false
+	}
+	for n, e := range list {
+		want := d.outs[n].DType()
 		switch {
-		case t.opaque == nil:
-			nests = append(nests, t.nest())
-		case !done[t.opaque]:
-			done[t.opaque] = true
-			nests = append(nests, t.opaque.nest())
+		case e == nil:
+			d.fail("the %s of %s is missing", what, d.outs[n].Buffer.Name)
+		case e.Type() != tir.Type{DType: want, Lanes: 1}:
+			d.fail("the %s of %s is %v, wanted %v", what, d.outs[n].Buffer.Name, e.Type().DType, want)
 		}
 	}
-	root.Body = tir.Block1(nests...)
-	f.Body = &tir.BlockRealize{Block: root}
-	return f
-}
-
-// nest returns the loops and the block of a stage.
-func (t *Tensor) nest() tir.Stmt {
-	b := &tir.Block{Name: t.Buffer.Name, Iters: t.iters}
-	var at, values []tir.Expr
-	var loops []*tir.Var
-	for _, iv := range t.iters {
-		if iv.Kind == tir.Spatial {
-			at = append(at, iv.Var)
-		}
-		loop := tir.NewVar(iv.Var.Name)
-		loops = append(loops, loop)
-		values = append(values, loop)
-	}
-	if t.init != nil {
-		b.Init = &tir.Store{Buffer: t.Buffer, Indices: at, Value: t.init}
-	}
-	b.Body = &tir.Store{Buffer: t.Buffer, Indices: at, Value: t.value}
-	if t.where != nil { // around the body alone: the initial value is there in any case
-		b.Body = &tir.If{Cond: t.where, Then: b.Body}
-	}
-	b.Reads, b.Writes = tir.Accesses(b)
-	var s tir.Stmt = &tir.BlockRealize{Values: values, Block: b}
-	for n := len(loops) - 1; n >= 0; n-- {
-		s = &tir.For{Var: loops[n], Min: tir.I(0), Extent: tir.I(t.iters[n].Extent), Body: s}
-	}
-	return s
-}
-
-func (o *opaque) nest() tir.Stmt {
-	b := &tir.Block{Name: o.outs[0].Buffer.Name, Body: o.body, Allocs: o.temp, Opaque: true}
-	for _, t := range o.ins {
-		b.Reads = append(b.Reads, tir.Whole(t.Buffer))
-	}
-	for _, t := range o.outs {
-		b.Writes = append(b.Writes, tir.Whole(t.Buffer))
-	}
-	return &tir.BlockRealize{Block: b}
-}
-
-// order returns the computed stages that outputs need, each after those it reads; known holds the stages by buffer.
-func order(outputs, stages []*Tensor) []*Tensor {
-	byBuffer := map[*tir.Buffer]*Tensor{}
-	for _, t := range append(append([]*Tensor{}, stages...), outputs...) {
-		byBuffer[t.Buffer] = t
-	}
-	var list []*Tensor
-	state := map[*Tensor]bool{}
-	var visit func(t *Tensor)
-	visit = func(t *Tensor) {
-		if t == nil || state[t] || t.IsInput() {
-			return
-		}
-		state[t] = true
-		if t.opaque != nil {
-			for _, in := range t.opaque.ins {
-				visit(in)
-			}
-			for _, out := range t.opaque.outs {
-				state[out] = true
-				list = append(list, out)
-			}
-			return
-		}
-		tir.Walk(t.value, func(n any) bool {
-			if l, ok := n.(*tir.Load); ok && l.Buffer != t.Buffer {
-				visit(byBuffer[l.Buffer])
-			}
-			return true
-		})
-		list = append(list, t)
-	}
-	for _, t := range outputs {
-		visit(t)
-	}
-	return list
+	return d.err == nil
 }
