@@ -17,6 +17,9 @@ import (
 // exactly b's own variables. Parts past the end of the buffer are guarded; parts that iterations share are computed in
 // each of them.
 func (s *Schedule) ComputeAt(b Block, l Loop) {
+	if s.placed("compute_at", b, l) {
+		return
+	}
 	p := s.block("compute_at", b)
 	at := s.loop("compute_at", l)
 	if p == nil || at == nil {

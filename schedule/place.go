@@ -7,46 +7,82 @@ import (
 	"github.com/texel-ml/texel/tir/arith"
 )
 
-// place is where a statement stands: the statements from the root's body down to it, and its loops outermost first.
+// place is where a statement stands: the statements from the root's body down to it, and its loops outermost first. A
+// statement inside a block stands in that block's scope: its loops are those of the scope, which know the variables of
+// the blocks around, not the loops that those stand in.
 type place struct {
 	realize *tir.BlockRealize
 	loop    *tir.For
 	loops   []*tir.For
-	path    []tir.Stmt // from the root block's body to the statement itself
+	blocks  []*tir.BlockRealize // the blocks around, outermost first, without the root
+	outer   []*tir.For          // the loops that the blocks around stand in
+	path    []tir.Stmt          // from the root block's body to the statement itself
+}
+
+// scope is the innermost block around, nil in the root's.
+func (p *place) scope() *tir.BlockRealize {
+	if len(p.blocks) == 0 {
+		return nil
+	}
+	return p.blocks[len(p.blocks)-1]
+}
+
+// analyzer returns an analyzer that knows the variables of the blocks around and of the loops.
+func (p *place) analyzer() *arith.Analyzer {
+	a := arith.New()
+	for _, r := range p.blocks {
+		bindIters(a, r.Block)
+	}
+	for _, f := range p.loops {
+		a.BindLoop(f)
+	}
+	return a
+}
+
+// bindIters tells an analyzer the ranges of a block's variables.
+func bindIters(a *arith.Analyzer, b *tir.Block) {
+	for _, iv := range b.Iters {
+		a.Bind(iv.Var, 0, int64(iv.Extent))
+	}
 }
 
 // find returns the place of the first statement that match accepts, or nil.
 func (s *Schedule) find(match func(tir.Stmt) bool) *place {
 	var found *place
-	var visit func(st tir.Stmt, path []tir.Stmt, loops []*tir.For)
-	visit = func(st tir.Stmt, path []tir.Stmt, loops []*tir.For) {
+	var visit func(st tir.Stmt, at place)
+	visit = func(st tir.Stmt, at place) {
 		if found != nil || st == nil {
 			return
 		}
-		path = append(path[:len(path):len(path)], st)
+		at.path = append(at.path[:len(at.path):len(at.path)], st)
 		if match(st) {
-			found = &place{loops: loops, path: path}
+			found = &at
 			found.realize, _ = st.(*tir.BlockRealize)
 			found.loop, _ = st.(*tir.For)
 			return
 		}
 		switch n := st.(type) {
 		case *tir.For:
-			visit(n.Body, path, append(loops[:len(loops):len(loops)], n))
+			at.loops = append(at.loops[:len(at.loops):len(at.loops)], n)
+			visit(n.Body, at)
 		case *tir.Seq:
 			for _, c := range n.Stmts {
-				visit(c, path, loops)
+				visit(c, at)
 			}
 		case *tir.If:
-			visit(n.Then, path, loops)
-			visit(n.Else, path, loops)
+			visit(n.Then, at)
+			visit(n.Else, at)
 		case *tir.BlockRealize:
 			if !n.Block.Opaque {
-				visit(n.Block.Body, path, loops)
+				at.outer = append(at.outer[:len(at.outer):len(at.outer)], at.loops...)
+				at.loops = nil
+				at.blocks = append(at.blocks[:len(at.blocks):len(at.blocks)], n)
+				visit(n.Block.Init, at)
+				visit(n.Block.Body, at)
 			}
 		}
 	}
-	visit(s.fn.Root().Body, nil, nil)
+	visit(s.fn.Root().Body, place{})
 	return found
 }
 

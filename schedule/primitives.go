@@ -9,6 +9,17 @@ func Primitives() []Primitive {
 		// queries
 		{"get_block", `"name"`, func(c *Call) { c.Give(c.S.Block(c.Text(0))) }},
 		{"get_loops", "block", func(c *Call) { c.Give(c.S.Loops(c.Block(0))) }},
+		{"get_producers", "block", func(c *Call) { c.Give(c.S.Producers(c.Block(0))) }},
+		{"get_consumers", "block", func(c *Call) { c.Give(c.S.Consumers(c.Block(0))) }},
+		{"get_child_blocks", "block or loop", getChildBlocks},
+		{"get_output_blocks", "", func(c *Call) { c.Give(c.S.OutputBlocks()) }},
+		// sampling
+		{"sample_perfect_tile", "loop, factors, most", func(c *Call) { c.Give(c.S.SamplePerfectTile(c.Loop(0), c.Number(1), c.Number(2))) }},
+		{"sample_partitioned_tile", "loop, factors, from, multiple", func(c *Call) {
+			c.Give(c.S.SamplePartitionedTile(c.Loop(0), c.Number(1), c.Number(2), c.Number(3)))
+		}},
+		{"sample_categorical", "[candidates], [weights]", func(c *Call) { c.Give(c.S.SampleCategorical(c.Numbers(0), c.Floats(1))) }},
+		{"sample_compute_location", "block", func(c *Call) { c.Give(c.S.SampleComputeLocation(c.Block(0))) }},
 		// loops
 		{"split", "loop, [factors]", func(c *Call) { c.Give(c.S.Split(c.Loop(0), c.Numbers(1)...)) }},
 		{"fuse", "loops…", func(c *Call) { c.Give(c.S.Fuse(c.Loops(0)...)) }},

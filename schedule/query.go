@@ -1,6 +1,8 @@
 package schedule
 
-import "github.com/texel-ml/texel/tir"
+import (
+	"github.com/texel-ml/texel/tir"
+)
 
 // Block returns the block named name.
 func (s *Schedule) Block(name string) Block {
@@ -12,7 +14,8 @@ func (s *Schedule) Block(name string) Block {
 	return b
 }
 
-// Loops returns the loops around b, outermost first.
+// Loops returns the loops around b, outermost first. Of a block inside another block, these are the loops inside the
+// other one.
 func (s *Schedule) Loops(b Block) []Loop {
 	p := s.block("get_loops", b)
 	if p == nil {
@@ -20,6 +23,143 @@ func (s *Schedule) Loops(b Block) []Loop {
 	}
 	list := s.loopsOver(p.loops)
 	s.record("get_loops", operands(b), list)
+	return list
+}
+
+// Producers returns the blocks that write what b reads, in the order in which they run. Like all queries it looks at the
+// blocks of b's scope: those that stand beside b in the root block, or in the same block around.
+func (s *Schedule) Producers(b Block) []Block {
+	p := s.block("get_producers", b)
+	if p == nil {
+		return nil
+	}
+	list := s.blocksOf(producersOf(s.scopeOf(p), p.realize.Block))
+	s.record("get_producers", operands(b), list)
+	return list
+}
+
+// Consumers returns the blocks that read what b writes, in the order in which they run.
+func (s *Schedule) Consumers(b Block) []Block {
+	p := s.block("get_consumers", b)
+	if p == nil {
+		return nil
+	}
+	list := s.blocksOf(consumersOf(s.scopeOf(p), p.realize.Block))
+	s.record("get_consumers", operands(b), list)
+	return list
+}
+
+// ChildBlocks returns the blocks directly inside b, in the order in which they run; the blocks inside those are not
+// among them. An opaque block has none.
+func (s *Schedule) ChildBlocks(b Block) []Block {
+	p := s.block("get_child_blocks", b)
+	if p == nil {
+		return nil
+	}
+	var inside []*place
+	if block := p.realize.Block; !block.Opaque {
+		inside = append(realizesIn(block.Init), realizesIn(block.Body)...)
+	}
+	list := s.blocksOf(inside)
+	s.record("get_child_blocks", operands(b), list)
+	return list
+}
+
+// LoopBlocks is ChildBlocks of a loop: the blocks inside l, without those inside other blocks.
+func (s *Schedule) LoopBlocks(l Loop) []Block {
+	p := s.loop("get_child_blocks", l)
+	if p == nil {
+		return nil
+	}
+	list := s.blocksOf(realizesIn(p.loop.Body))
+	s.record("get_child_blocks", operands(l), list)
+	return list
+}
+
+// getChildBlocks applies get_child_blocks to a block or a loop.
+func getChildBlocks(c *Call) {
+	if c.Len() > 0 {
+		if l, ok := c.args[0].(Loop); ok {
+			c.Give(c.S.LoopBlocks(l))
+			return
+		}
+	}
+	c.Give(c.S.ChildBlocks(c.Block(0)))
+}
+
+// OutputBlocks returns the blocks that write a result of the function, in the order in which they run; the blocks inside
+// those are not among them.
+func (s *Schedule) OutputBlocks() []Block {
+	if s.err != nil {
+		return nil
+	}
+	results := s.fn.Params[len(s.fn.Params)-s.fn.Outputs:]
+	var found []*place
+	for _, c := range realizesIn(s.fn.Root().Body) {
+		for _, buf := range results {
+			if writes(c.realize.Block, buf) {
+				found = append(found, c)
+				break
+			}
+		}
+	}
+	list := s.blocksOf(found)
+	s.record("get_output_blocks", nil, list)
+	return list
+}
+
+// scopeOf returns the statement that holds the blocks beside p: the body of the block around.
+func (s *Schedule) scopeOf(p *place) tir.Stmt {
+	around := s.fn.Root()
+	if r := p.scope(); r != nil {
+		around = r.Block
+	}
+	for _, st := range []tir.Stmt{around.Init, around.Body} {
+		for _, c := range realizesIn(st) {
+			if c.realize == p.realize {
+				return st
+			}
+		}
+	}
+	return around.Body
+}
+
+// producersOf returns the blocks of a scope that write what b reads.
+func producersOf(scope tir.Stmt, b *tir.Block) []*place {
+	return among(scope, b, func(c *tir.Block) bool { return feeds(c, b) })
+}
+
+// consumersOf returns the blocks of a scope that read what b writes.
+func consumersOf(scope tir.Stmt, b *tir.Block) []*place {
+	return among(scope, b, func(c *tir.Block) bool { return feeds(b, c) })
+}
+
+func among(scope tir.Stmt, b *tir.Block, match func(*tir.Block) bool) []*place {
+	var list []*place
+	for _, c := range realizesIn(scope) {
+		if c.realize.Block != b && match(c.realize.Block) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// feeds reports whether to reads a buffer that from writes.
+func feeds(from, to *tir.Block) bool {
+	for _, r := range to.Reads {
+		if writes(from, r.Buffer) {
+			return true
+		}
+	}
+	return false
+}
+
+// blocksOf returns handles of the blocks at places, in order.
+func (s *Schedule) blocksOf(places []*place) []Block {
+	list := make([]Block, len(places))
+	for i, p := range places {
+		list[i] = s.blockNamed(p.realize.Block.Name)
+	}
 	return list
 }
 

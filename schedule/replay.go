@@ -60,6 +60,7 @@ func (s *Schedule) apply(row *Primitive, own bool, c *Call) {
 	}
 	before := *s
 	s.inside++
+	s.draws.list = true
 	row.Apply(c)
 	s.inside--
 	if s.err != nil || c.err != nil {
@@ -93,14 +94,17 @@ func (r *replayer) apply(step Step) error {
 		}
 		c.args = append(c.args, arg)
 	}
-	r.s.decision = step.Decision
+	r.s.draws = replayOf(step, own)
 	r.s.apply(row, own, c)
-	r.s.decision = nil
+	unused := len(r.s.draws.left)
+	r.s.draws = draws{}
 	switch {
 	case c.err != nil:
 		return c.err
 	case r.s.err != nil:
 		return r.s.err
+	case unused > 0:
+		return diag.Invalid(step.Name, "", "draws less than the decision %s holds", textOf(step.Decision))
 	case len(c.gave) != len(step.Outs):
 		return diag.Invalid(step.Name, "", "gives %d results, the step names %d", len(c.gave), len(step.Outs))
 	}

@@ -28,7 +28,7 @@ type Schedule struct {
 
 	blocks, loops, ints int    // handles that were named
 	inside              int    // primitives of the options that are being applied: their steps are not recorded
-	decision            Value  // what the sampling step of the trace that is being replayed drew
+	draws               draws  // the decisions of the step that is being taken
 	random              uint64 // state of the generator
 }
 
@@ -131,7 +131,8 @@ func (s *Schedule) record(name string, args []Value, gave ...any) {
 	if s.inside > 0 {
 		return
 	}
-	step := Step{Name: name, Args: args, Decision: s.decision}
+	step := Step{Name: name, Args: args, Decision: s.draws.decision()}
+	s.draws = draws{left: s.draws.left}
 	for _, g := range gave {
 		step.Outs = append(step.Outs, handlesOf(g)...)
 	}
