@@ -218,48 +218,65 @@ attributes #0 = { nounwind }
 `
 
 func newEmulated(t testing.TB, tgt *target.Target, kernels []*tir.Kernel) *emulated {
-	if _, err := exec.LookPath("qemu-aarch64"); err != nil {
-		t.Skip("qemu-aarch64 is not installed: apt-get install qemu-user")
-	}
-	tools := tools(t)
+	names, objects := []string{}, []string{}
 	dir := t.TempDir()
-	objects := []string{}
-	compile := func(name, text string) {
-		src, out := filepath.Join(dir, name+".ll"), filepath.Join(dir, name+".o")
-		require.NoError(t, os.WriteFile(src, []byte(text), 0o600))
-		u := &unit{name: name, ll: text}
-		require.NoError(t, tools.llc(context.Background(), u, src, out, "obj"))
-		objects = append(objects, out)
-	}
-	table, declares := []string{}, ""
 	for i, g := range partition(kernels) {
 		m := newModule(unitName(i), tgt)
 		for _, k := range g {
 			require.NoError(t, m.emitKernel(k))
-			table = append(table, "ptr @"+k.Name)
-			declares += "declare void @" + k.Name + "(ptr, ptr, ptr, i64, i64)\n"
+			names = append(names, k.Name)
 		}
-		compile(m.SourceFilename, m.String())
+		objects = append(objects, compileTo(t, dir, m.SourceFilename, m.String()))
+	}
+	return &emulated{kernels: kernels, path: linkEmulated(t, dir, tgt, names, objects)}
+}
+
+// compileTo makes an object of a module in a folder and returns its path.
+func compileTo(t testing.TB, dir, name, text string) string {
+	src, out := filepath.Join(dir, name+".ll"), filepath.Join(dir, name+".o")
+	require.NoError(t, os.WriteFile(src, []byte(text), 0o600))
+	tools := tools(t)
+	require.NoError(t, tools.llc(context.Background(), &unit{name: name, ll: text}, src, out, "obj"))
+	return out
+}
+
+// linkEmulated makes a program of objects that hold the named kernels, and returns its path.
+func linkEmulated(t testing.TB, dir string, tgt *target.Target, names, objects []string) string {
+	if _, err := exec.LookPath("qemu-aarch64"); err != nil {
+		t.Skip("qemu-aarch64 is not installed: apt-get install qemu-user")
+	}
+	table, declares := []string{}, ""
+	for _, n := range names {
+		table = append(table, "ptr @"+n)
+		declares += "declare void @" + n + "(ptr, ptr, ptr, i64, i64)\n"
 	}
 	pool := newModule("pool", tgt)
 	buildPool(pool.Module, tgt)
-	compile("pool", pool.String())
-	compile("driver", "target triple = \"aarch64-unknown-linux-gnu\"\n"+declares+
-		fmt.Sprintf("@table = internal constant [%d x ptr] [%s]\n", len(table), strings.Join(table, ", "))+armDriver)
-	e := &emulated{kernels: kernels, path: filepath.Join(dir, "program")}
-	stderr, err := run(context.Background(), tools.LLD, append([]string{"-static", "-e", "_start", "-o", e.path}, objects...)...)
+	driver := "target triple = \"aarch64-unknown-linux-gnu\"\n" + declares +
+		fmt.Sprintf("@table = internal constant [%d x ptr] [%s]\n", len(table), strings.Join(table, ", ")) + armDriver
+	path := filepath.Join(dir, "program")
+	objects = append(objects, compileTo(t, dir, "pool", pool.String()), compileTo(t, dir, "driver", driver))
+	stderr, err := run(context.Background(), tools(t).LLD, append([]string{"-static", "-e", "_start", "-o", path}, objects...)...)
 	require.NoError(t, err, stderr)
-	return e
+	return path
 }
 
 func (e *emulated) run(t testing.TB, k int, args []*tensor.Tensor, scalars []int64) {
+	e.runUnder(t, nil, k, args, scalars)
+}
+
+// runUnder is run with more arguments for qemu, of which a later one counts, and returns what qemu writes to its
+// standard error.
+func (e *emulated) runUnder(t testing.TB, options []string, k int, args []*tensor.Tensor, scalars []int64) string {
 	b := newBlob(e.kernels[k], k, args, scalars)
 	in := binary.LittleEndian.AppendUint64(nil, uint64(len(b.data)))
-	cmd := exec.Command("qemu-aarch64", "-cpu", "max", e.path)
-	cmd.Stdin = bytes.NewReader(append(in, b.data...))
+	cmd := exec.Command("qemu-aarch64", append(append([]string{"-cpu", "max"}, options...), e.path)...)
+	var stderr strings.Builder
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(in, b.data...)), &stderr
 	out, err := cmd.Output()
-	require.NoError(t, err, e.kernels[k].Name)
+	require.NoError(t, err, "%s: %s", e.kernels[k].Name, stderr.String())
 	require.Len(t, out, len(b.data), e.kernels[k].Name)
 	copy(b.data, out)
 	b.store(t, args)
+	return stderr.String()
 }

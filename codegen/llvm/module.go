@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llir/llvm/ir"
@@ -44,8 +45,13 @@ func funcAttrs(t *target.Target) []ir.FuncAttribute {
 	if t.Tune != "" {
 		list = append(list, ir.AttrPair{Key: "tune-cpu", Value: t.Tune})
 	}
-	if len(t.Features) > 0 {
-		list = append(list, ir.AttrPair{Key: "target-features", Value: "+" + strings.Join(t.Features, ",+")})
+	features := t.Features
+	if t.CPU == "cortex-a55" || t.Tune == "cortex-a55" {
+		// A pair of 128-bit loads blocks its load unit for longer than two loads do, and no multiply-add fits between.
+		features = append(slices.Clone(features), "slow-paired-128")
+	}
+	if len(features) > 0 {
+		list = append(list, ir.AttrPair{Key: "target-features", Value: "+" + strings.Join(features, ",+")})
 	}
 	if t.Arch == "x86-64" {
 		bits := fmt.Sprint(t.VectorBits)
