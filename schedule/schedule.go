@@ -18,13 +18,15 @@ import (
 
 // Schedule is a function and the steps that shaped it.
 type Schedule struct {
-	fn    *tir.Func
-	legal *tir.Func // what the last step that was accepted left
-	taken *tir.Func // what the last step of the trace left
-	trace *Trace
-	err   error
-	opts  Options
-	fresh int // names of variables that were made
+	fn      *tir.Func
+	program *tir.Func // what the schedule began with
+	proven  proven
+	legal   *tir.Func // what the last step that was accepted left
+	taken   *tir.Func // what the last step of the trace left
+	trace   *Trace
+	err     error
+	opts    Options
+	fresh   int // names of variables that were made
 
 	blocks, loops, ints int    // handles that were named
 	inside              int    // primitives of the options that are being applied: their steps are not recorded
@@ -38,6 +40,8 @@ type Options struct {
 	Primitives []Primitive
 	// Seed starts the generator of the sampling primitives: the same seed draws the same numbers.
 	Seed uint64
+	// Trust leaves out the proof of each step that the function still means the same.
+	Trust bool
 	// Observe, where set, sees each step that is recorded, and the function before and after it.
 	Observe func(step Step, before, after *tir.Func)
 }
@@ -80,7 +84,7 @@ func New(f *tir.Func) *Schedule { return NewWith(f, Options{}) }
 
 // NewWith starts a schedule of f, which must be in block form, with options.
 func NewWith(f *tir.Func, opts Options) *Schedule {
-	return &Schedule{fn: f, legal: f, taken: f, trace: &Trace{}, opts: opts, random: opts.Seed}
+	return &Schedule{fn: f, program: f, proven: proven{}, legal: f, taken: f, trace: &Trace{}, opts: opts, random: opts.Seed}
 }
 
 // Fork returns a copy of the schedule whose sampling primitives draw from another seed.
@@ -124,6 +128,9 @@ func (s *Schedule) newVar(name string) *tir.Var {
 
 // record ends a step: it is accepted, and stands in the trace unless it is part of another primitive's.
 func (s *Schedule) record(name string, args []Value, gave ...any) {
+	if s.err == nil && s.fn != s.legal && !s.opts.Trust {
+		s.prove(name)
+	}
 	if s.err != nil {
 		return
 	}

@@ -1,0 +1,343 @@
+package schedule
+
+import (
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
+	"github.com/texel-ml/texel/tir/proof"
+)
+
+// instances are the runs of a block that holds statements (no other block): its variables as expressions of all loops
+// around it, through the blocks around it.
+type instances struct {
+	realize *tir.BlockRealize
+	block   *tir.Block
+	loops   []*tir.For // outermost first
+	values  []tir.Expr
+	where   tir.Expr
+	top     tir.Stmt // the root's statement that holds it
+	known   bool     // every loop has bounds that are known
+	vars    []proof.Var
+	effects []access
+}
+
+// access is an element, or a box of elements, that a block touches.
+type access struct {
+	buffer *tir.Buffer
+	side   proof.Side // over variables of the box; the loops are not in it
+	store  bool
+	known  bool // the index can be computed from the loops
+	init   bool // belongs to the initial value
+}
+
+// gatherer walks a function in the order of execution.
+type gatherer struct {
+	list  []*instances
+	loops []*tir.For
+	env   map[*tir.Var]tir.Expr
+	where tir.Expr
+	top   tir.Stmt
+}
+
+// gather returns the runs of all blocks with statements, in the order of execution.
+func gather(f *tir.Func) []*instances {
+	g := &gatherer{env: map[*tir.Var]tir.Expr{}}
+	body := f.Root().Body
+	if seq, ok := body.(*tir.Seq); ok {
+		for _, s := range seq.Stmts {
+			g.top = s
+			g.stmt(s)
+		}
+	} else if body != nil {
+		g.top = body
+		g.stmt(body)
+	}
+	return g.list
+}
+
+func (g *gatherer) stmt(s tir.Stmt) {
+	switch n := s.(type) {
+	case *tir.For:
+		g.loops = append(g.loops[:len(g.loops):len(g.loops)], n)
+		g.stmt(n.Body)
+		g.loops = g.loops[:len(g.loops)-1]
+	case *tir.Seq:
+		for _, c := range n.Stmts {
+			g.stmt(c)
+		}
+	case *tir.If:
+		old := g.where
+		g.where = tir.All(old, tir.Subst(n.Cond, g.env))
+		g.stmt(n.Then)
+		g.where = tir.All(old, &tir.Not{A: tir.Subst(n.Cond, g.env)})
+		if n.Else != nil {
+			g.stmt(n.Else)
+		}
+		g.where = old
+	case *tir.BlockRealize:
+		g.realize(n)
+	}
+}
+
+func (g *gatherer) realize(r *tir.BlockRealize) {
+	values := make([]tir.Expr, len(r.Values))
+	for i, v := range r.Values {
+		values[i] = tir.Subst(v, g.env)
+	}
+	where := tir.All(g.where, tir.Subst(r.Where, g.env))
+	b := r.Block
+	for i, iv := range b.Iters {
+		g.env[iv.Var] = values[i]
+	}
+	if b.Opaque || !holdsBlock(b.Body) {
+		x := &instances{realize: r, block: b, loops: g.loops, values: values, where: where, top: g.top}
+		x.ranges()
+		x.access(g.env)
+		g.list = append(g.list, x)
+		return
+	}
+	old := g.where
+	if b.Init != nil {
+		g.where = where
+		for i, iv := range b.Iters { // the initial value is written by the first of the instances
+			if iv.Kind == tir.Reduce {
+				g.where = tir.All(g.where, tir.Bin(tir.EQ, values[i], tir.I(0)))
+			}
+		}
+		g.stmt(b.Init)
+	}
+	g.where = where
+	g.stmt(b.Body)
+	g.where = old
+}
+
+func holdsBlock(s tir.Stmt) bool {
+	found := false
+	tir.Walk(s, func(n any) bool {
+		_, is := n.(*tir.BlockRealize)
+		found = found || is
+		return !found
+	})
+	return found
+}
+
+// ranges makes variables of the loops. A loop whose bounds depend on another has the range of all its values, and a
+// condition.
+func (x *instances) ranges() {
+	a := arith.New()
+	x.known = true
+	for _, l := range x.loops {
+		lo, okLo := tir.AsInt(l.Min)
+		n, okN := tir.AsInt(l.Extent)
+		if !okLo || !okN {
+			first, _, ok := a.Bounds(l.Min)
+			_, last, ok2 := a.Bounds(tir.Minus(tir.Plus(l.Min, l.Extent), tir.I(1)))
+			if !ok || !ok2 || last-first > proof.Budget {
+				x.known = false
+				return
+			}
+			lo, n = first, max(0, last-first+1)
+			x.where = tir.All(x.where, tir.Bin(tir.GE, l.Var, l.Min), tir.Bin(tir.LT, l.Var, tir.Plus(l.Min, l.Extent)))
+		}
+		a.BindExpr(l.Var, l.Min, l.Extent)
+		x.vars = append(x.vars, proof.Var{Var: l.Var, Min: lo, Extent: n})
+	}
+}
+
+// access notes what the block touches: of a block of plain statements each load and store under its conditions, of others
+// the declared regions.
+func (x *instances) access(env map[*tir.Var]tir.Expr) {
+	plain := !x.block.Opaque
+	inner := map[*tir.Var]bool{}
+	for _, s := range []tir.Stmt{x.block.Init, x.block.Body} {
+		if s == nil {
+			continue
+		}
+		tir.Walk(s, func(n any) bool {
+			switch n := n.(type) {
+			case *tir.For, *tir.While, *tir.Allocate:
+				plain = false
+			case *tir.Let:
+				inner[n.Var] = true
+			}
+			return plain
+		})
+	}
+	if !plain {
+		for _, r := range x.block.Reads {
+			x.effects = append(x.effects, regionAccess(r, env, false))
+		}
+		for _, r := range x.block.Writes {
+			x.effects = append(x.effects, regionAccess(r, env, true))
+		}
+		return
+	}
+	v := &accessVisitor{x: x, env: env, inner: inner}
+	if x.block.Init != nil {
+		v.init = true
+		v.stmt(x.block.Init, nil)
+		v.init = false
+	}
+	v.stmt(x.block.Body, nil)
+}
+
+// regionAccess is a declared region as a box with one variable an axis.
+func regionAccess(r tir.Region, env map[*tir.Var]tir.Expr, store bool) access {
+	a := access{buffer: r.Buffer, store: store, known: true}
+	for i, g := range r.Ranges {
+		lo, n := tir.Subst(g.Min, env), tir.Subst(g.Extent, env)
+		extent, ok := tir.AsInt(n)
+		if !ok || hasLoad(lo) {
+			if store {
+				a.known = false
+			}
+			lo, extent = tir.I(0), int64(r.Buffer.Shape[i])
+		}
+		if extent != 1 {
+			v := tir.NewVar("e")
+			a.side.Vars = append(a.side.Vars, proof.Var{Var: v, Extent: extent})
+			lo = tir.Plus(lo, v)
+		}
+		a.side.Map = append(a.side.Map, lo)
+	}
+	return a
+}
+
+func hasLoad(e tir.Expr) bool {
+	found := false
+	tir.Walk(e, func(n any) bool {
+		switch n.(type) {
+		case *tir.Load, *tir.Call, *tir.Float:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// accessVisitor notes the loads and stores of plain statements.
+type accessVisitor struct {
+	x     *instances
+	env   map[*tir.Var]tir.Expr
+	inner map[*tir.Var]bool // bound by a Let: not known
+	init  bool
+}
+
+func (v *accessVisitor) stmt(s tir.Stmt, where tir.Expr) {
+	switch n := s.(type) {
+	case *tir.Store:
+		for _, e := range n.Indices {
+			v.expr(e, where)
+		}
+		v.expr(n.Value, where)
+		v.note(n.Buffer, n.Indices, where, true)
+	case *tir.Seq:
+		for _, c := range n.Stmts {
+			v.stmt(c, where)
+		}
+	case *tir.If:
+		v.expr(n.Cond, where)
+		v.stmt(n.Then, v.and(where, n.Cond))
+		if n.Else != nil {
+			v.stmt(n.Else, v.and(where, &tir.Not{A: n.Cond}))
+		}
+	case *tir.Let:
+		v.expr(n.Value, where)
+		v.stmt(n.Body, where)
+	case *tir.Evaluate:
+		v.expr(n.Value, where)
+	}
+}
+
+// and adds a condition that can be computed from the loops; others are left out, which demands more of loads. A store under
+// such a condition may not happen: it is then not known.
+func (v *accessVisitor) and(where, cond tir.Expr) tir.Expr {
+	if hasLoad(cond) || tir.UsesAny(cond, v.inner) {
+		return tir.All(where, maybe)
+	}
+	return tir.All(where, tir.Subst(cond, v.env))
+}
+
+// maybe stands for a condition that depends on data.
+var maybe tir.Expr = tir.NewVar("maybe")
+
+func (v *accessVisitor) expr(e tir.Expr, where tir.Expr) {
+	switch n := e.(type) {
+	case *tir.Select:
+		v.expr(n.Cond, where)
+		v.expr(n.Then, v.and(where, n.Cond))
+		v.expr(n.Else, v.and(where, &tir.Not{A: n.Cond}))
+	case *tir.Binary:
+		v.expr(n.A, where)
+		switch n.Op {
+		case tir.And:
+			where = v.and(where, n.A)
+		case tir.Or:
+			where = v.and(where, &tir.Not{A: n.A})
+		}
+		v.expr(n.B, where)
+	case *tir.Not:
+		v.expr(n.A, where)
+	case *tir.Cast:
+		v.expr(n.A, where)
+	case *tir.Call:
+		for _, a := range n.Args {
+			v.expr(a, where)
+		}
+	case *tir.Ramp:
+		v.expr(n.Base, where)
+		v.expr(n.Stride, where)
+	case *tir.Broadcast:
+		v.expr(n.A, where)
+	case *tir.Load:
+		for _, i := range n.Indices {
+			v.expr(i, where)
+		}
+		v.note(n.Buffer, n.Indices, where, false)
+	}
+}
+
+// note adds an access. An index that is not known may be anywhere on its axis; a vector index is a box.
+func (v *accessVisitor) note(b *tir.Buffer, indices []tir.Expr, where tir.Expr, store bool) {
+	a := access{buffer: b, store: store, known: true, init: v.init}
+	for _, c := range conjunctsOf(where) {
+		if c == maybe {
+			a.known = a.known && !store
+			continue
+		}
+		a.side.Where = tir.All(a.side.Where, c)
+	}
+	for axis, e := range indices {
+		lanes := int64(1)
+		var stride tir.Expr = tir.I(0)
+		switch n := e.(type) {
+		case *tir.Ramp:
+			e, stride, lanes = n.Base, n.Stride, int64(n.Lanes)
+		case *tir.Broadcast:
+			e = n.A
+		}
+		e = tir.Subst(e, v.env)
+		if hasLoad(e) || tir.UsesAny(e, v.inner) || hasLoad(stride) {
+			if store {
+				a.known = false
+			}
+			e, stride, lanes = tir.I(0), tir.I(1), int64(b.Shape[axis])
+		}
+		if lanes > 1 {
+			w := tir.NewVar("e")
+			a.side.Vars = append(a.side.Vars, proof.Var{Var: w, Extent: lanes})
+			e = tir.Plus(e, tir.Times(w, tir.Subst(stride, v.env)))
+		}
+		a.side.Map = append(a.side.Map, e)
+	}
+	v.x.effects = append(v.x.effects, a)
+}
+
+func conjunctsOf(e tir.Expr) []tir.Expr {
+	if e == nil {
+		return nil
+	}
+	if b, ok := e.(*tir.Binary); ok && b.Op == tir.And {
+		return append(conjunctsOf(b.A), conjunctsOf(b.B)...)
+	}
+	return []tir.Expr{e}
+}

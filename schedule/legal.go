@@ -1,0 +1,500 @@
+package schedule
+
+import (
+	"fmt"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/proof"
+)
+
+// A scheduled function means the same as its program when
+//
+//   - each block takes every point of its iteration variables that is needed, and for an element of a reduction each
+//     reduce instance once between the initial value and the result;
+//   - what a block reads of a buffer that the function writes is written before, whole, in the same iteration of the
+//     loops around both;
+//   - iterations of a parallel, vectorized or bound loop touch different elements, or buffers of their own.
+//
+// Obligations states this of a function as claims that can be checked one by one. A claim that holds of the program may
+// not cease to hold: a step after which it does is refused.
+
+// Obligation is a claim that a function must fulfil, or why it cannot be stated.
+type Obligation struct {
+	Claim *proof.Claim
+	Or    []*proof.Claim // all of them do as well
+	Key   string         // the kind of claim and what it is about: the same before and after a step
+	Fault error          // why there is no claim
+
+	about []tir.Stmt // the nests that the claim was made from
+}
+
+// proven remembers claims by what they were made from: nodes do not change.
+type proven map[string]bool
+
+// check decides an obligation, once for the same nests.
+func (p proven) check(o *Obligation) error {
+	if o.Fault != nil {
+		return o.Fault
+	}
+	key := fmt.Sprintf("%v %s %p", o.Claim.Kind, o.Key, o.about)
+	if p[key] {
+		return nil
+	}
+	err := o.Check()
+	if err == nil {
+		p[key] = true
+	}
+	return err
+}
+
+// prove decides whether the step that was taken keeps the meaning of the function: each obligation holds, or did not hold
+// before either.
+func (s *Schedule) prove(step string) {
+	var failed []*Obligation
+	var why []error
+	for _, o := range Obligations(s.program, s.legal, s.fn) {
+		if err := s.proven.check(o); err != nil {
+			failed, why = append(failed, o), append(why, err)
+		}
+	}
+	if len(failed) == 0 {
+		return
+	}
+	known := map[string]bool{}
+	for _, o := range Obligations(s.program, s.legal, s.legal) {
+		if s.proven.check(o) != nil {
+			known[o.Key] = true
+		}
+	}
+	for i, o := range failed {
+		if !known[o.Key] {
+			s.fail(diag.Invalid(step, "", "the function would not mean the same").By(why[i]))
+			return
+		}
+	}
+}
+
+// Check returns nil when the obligation is fulfilled.
+func (o *Obligation) Check() error {
+	if o.Fault != nil {
+		return o.Fault
+	}
+	err := proof.Check(o.Claim)
+	if err == nil || len(o.Or) == 0 {
+		return err
+	}
+	for _, c := range o.Or {
+		if err := proof.Check(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Obligations returns what must be true of f, in block form, which a step made of before, and steps made of program.
+func Obligations(program, before, f *tir.Func) []*Obligation {
+	l := &lawyer{runs: gather(f), before: map[*tir.Var]*instances{}, outputs: map[*tir.Buffer]bool{}, writers: map[*tir.Buffer][]*instances{}}
+	for _, x := range gather(before) {
+		if len(x.block.Iters) > 0 {
+			l.before[x.block.Iters[0].Var] = x
+		}
+	}
+	results := program.Params[len(program.Params)-program.Outputs:]
+	for _, b := range results {
+		l.outputs[b] = true
+	}
+	for _, x := range l.runs {
+		seen := map[*tir.Buffer]bool{}
+		for _, a := range x.effects {
+			if a.store && !seen[a.buffer] {
+				seen[a.buffer] = true
+				l.writers[a.buffer] = append(l.writers[a.buffer], x)
+			}
+		}
+	}
+	for i, x := range l.runs {
+		l.domain(x)
+		l.reads(i, x)
+	}
+	for _, b := range results {
+		l.result(program, b)
+	}
+	l.races()
+	return l.list
+}
+
+// result states that what the program writes of a result is still written.
+func (l *lawyer) result(program *tir.Func, b *tir.Buffer) {
+	var now []proof.Side
+	for _, w := range l.writers[b] {
+		now = append(now, w.writes(b, 0)...)
+	}
+	for _, x := range gather(program) {
+		for _, s := range x.writes(b, 0) {
+			key := "result " + b.Name + " of " + x.block.Name
+			l.claim(key, &proof.Claim{Kind: proof.Cover, Subject: key, Side: s, By: now}, l.writers[b]...)
+		}
+	}
+}
+
+// writes returns what a run writes of a buffer, over its loops from the given one on.
+func (x *instances) writes(b *tir.Buffer, from int) []proof.Side {
+	var list []proof.Side
+	for _, a := range x.effects {
+		if a.store && a.buffer == b && a.known && x.known {
+			s := a.side
+			s.Vars = append(append([]proof.Var{}, x.vars[from:]...), a.side.Vars...)
+			s.Where = tir.All(x.where, a.side.Where)
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+type lawyer struct {
+	runs    []*instances
+	before  map[*tir.Var]*instances // by the first iteration variable
+	outputs map[*tir.Buffer]bool
+	writers map[*tir.Buffer][]*instances
+	list    []*Obligation
+}
+
+func (l *lawyer) claim(key string, c *proof.Claim, about ...*instances) {
+	o := &Obligation{Claim: c, Key: key}
+	for _, x := range about {
+		o.about = append(o.about, x.top)
+	}
+	l.list = append(l.list, o)
+}
+
+func (l *lawyer) fault(key, format string, args ...any) {
+	l.list = append(l.list, &Obligation{Key: key, Fault: fmt.Errorf(format, args...)})
+}
+
+// domain states that a block takes the points of its iteration variables.
+func (l *lawyer) domain(x *instances) {
+	key := "domain of " + x.block.Name
+	if !x.known {
+		l.fault(key, "a loop around %s has bounds that are not known", x.block.Name)
+		return
+	}
+	c := &proof.Claim{Kind: proof.Bijection, Subject: "block " + x.block.Name, Side: proof.Side{Vars: x.vars, Where: x.where, Map: x.values}}
+	reduces := false
+	for _, iv := range x.block.Iters {
+		c.Range = append(c.Range, int64(iv.Extent))
+		reduces = reduces || iv.Kind != tir.Spatial
+	}
+	switch {
+	case reduces:
+		l.reduction(key, x, c)
+	case x.updates():
+		l.each(key, c, c, x)
+	}
+	// A block of spatial variables may compute an element again; which it must compute is what its readers demand.
+}
+
+// each states that a block takes the points of some variables once: all points of their range, or those that it took before;
+// of a block that the step made, its condition says which points there are. whole is the claim of all its variables.
+func (l *lawyer) each(key string, c, whole *proof.Claim, x *instances) {
+	l.claim(key, c, x)
+	once := *c
+	once.Kind, once.Range = proof.Injection, nil
+	or := []*proof.Claim{&once}
+	if b := l.before[x.block.Iters[0].Var]; b != nil && b.known && sameIters(b.block, x.block) {
+		or = append(or, &proof.Claim{Kind: proof.Cover, Subject: c.Subject, Side: proof.Side{Vars: b.vars, Where: b.where, Map: b.values}, By: []proof.Side{whole.Side}})
+	}
+	l.list[len(l.list)-1].Or = or
+}
+
+func sameIters(a, b *tir.Block) bool {
+	if len(a.Iters) != len(b.Iters) {
+		return false
+	}
+	for i, iv := range a.Iters {
+		if iv != b.Iters[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// updates reports whether a block reads what it writes.
+func (x *instances) updates() bool {
+	for _, w := range x.effects {
+		for _, r := range x.effects {
+			if w.store && !r.store && w.buffer == r.buffer {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reduction states that each element gets each reduce instance once. Where spatial and reduce variables have loops of their
+// own, spatial ones may be computed again, as long as no such loop lies inside a loop of the reduction.
+func (l *lawyer) reduction(key string, x *instances, whole *proof.Claim) {
+	spatial, reduce := map[*tir.Var]bool{}, map[*tir.Var]bool{}
+	var valuesS, valuesR []tir.Expr
+	var rangeR []int64
+	for i, iv := range x.block.Iters {
+		uses := reduce
+		if iv.Kind == tir.Spatial {
+			uses, valuesS = spatial, append(valuesS, x.values[i])
+		} else {
+			valuesR, rangeR = append(valuesR, x.values[i]), append(rangeR, int64(iv.Extent))
+		}
+		for _, v := range x.vars {
+			if tir.Uses(x.values[i], v.Var) {
+				uses[v.Var] = true
+			}
+		}
+	}
+	first, mixed := len(x.vars), false
+	for i, v := range x.vars {
+		if reduce[v.Var] {
+			first = min(first, i)
+			mixed = mixed || spatial[v.Var]
+		}
+	}
+	again := false // spatial loops, or loops of nothing, around the reduction: they may compute elements again
+	for _, v := range x.vars[:first] {
+		again = again || v.Extent > 1
+	}
+	if mixed || !again {
+		l.each(key, whole, whole, x)
+		return
+	}
+	var others, loopsR, inner, outer []proof.Var
+	for i, v := range x.vars {
+		switch {
+		case reduce[v.Var]:
+			loopsR = append(loopsR, v)
+			continue
+		case i < first:
+			outer = append(outer, v)
+		default:
+			inner = append(inner, v)
+		}
+		others = append(others, v)
+	}
+	var whereR, whereS tir.Expr
+	for _, c := range conjunctsOf(x.where) {
+		if tir.UsesAny(c, reduce) {
+			whereR = tir.All(whereR, c)
+		} else {
+			whereS = tir.All(whereS, c)
+		}
+	}
+	l.each(key+" (reduce)", &proof.Claim{Kind: proof.Bijection, Subject: whole.Subject, Fixed: others,
+		Side: proof.Side{Vars: loopsR, Where: whereR, Map: valuesR}, Range: rangeR}, whole, x)
+	if len(inner) > 0 {
+		l.claim(key+" (inside the reduction)", &proof.Claim{Kind: proof.Injection, Subject: whole.Subject, Fixed: outer,
+			Side: proof.Side{Vars: inner, Where: whereS, Map: valuesS}}, x)
+	}
+}
+
+// common is how many loops two runs share.
+func common(a, b *instances) int {
+	n := 0
+	for n < len(a.loops) && n < len(b.loops) && a.loops[n].Var == b.loops[n].Var {
+		n++
+	}
+	return n
+}
+
+// reads states that what a block reads is written before, and complete.
+func (l *lawyer) reads(at int, x *instances) {
+	for _, a := range x.effects {
+		if a.store || a.init || x.accumulates(a) {
+			continue
+		}
+		l.covered(at, x, a)
+	}
+}
+
+// accumulates reports whether a load is the accumulator of a reduction that writes the initial value itself.
+func (x *instances) accumulates(a access) bool {
+	if x.block.Init == nil {
+		return false
+	}
+	return x.stores(a.buffer)
+}
+
+func (l *lawyer) covered(at int, x *instances, a access) {
+	if len(l.writers[a.buffer]) == 0 {
+		return // an input
+	}
+	key := fmt.Sprintf("%s reads %s", x.block.Name, a.buffer.Name)
+	if !x.known {
+		return // said of its domain
+	}
+	var before, after []*instances
+	shared := 0
+	for n, w := range l.runs {
+		switch {
+		case n == at || !w.stores(a.buffer):
+		case n < at:
+			before = append(before, w)
+			shared = max(shared, common(x, w))
+		default:
+			after = append(after, w)
+		}
+	}
+	c := &proof.Claim{Kind: proof.Cover, Subject: key, Fixed: x.vars[:shared], Side: a.side}
+	c.Vars = append(append([]proof.Var{}, x.vars[shared:]...), a.side.Vars...)
+	c.Where = tir.All(x.where, a.side.Where)
+	for _, w := range before {
+		c.By = append(c.By, w.writes(a.buffer, common(x, w))...)
+		l.complete(key, w, x)
+	}
+	l.claim(key, c, append(before, x)...)
+	if x.stores(a.buffer) {
+		return // parts of a reduction come in any order
+	}
+	for _, w := range after {
+		n := common(x, w)
+		d := &proof.Claim{Kind: proof.Disjoint, Subject: key + " before " + w.block.Name + " writes it", Fixed: x.vars[:n], Side: a.side, By: w.writes(a.buffer, n)}
+		d.Vars = append(append([]proof.Var{}, x.vars[n:]...), a.side.Vars...)
+		d.Where = c.Where
+		l.claim(key+" when complete", d, x, w)
+	}
+}
+
+func (x *instances) stores(b *tir.Buffer) bool {
+	for _, a := range x.effects {
+		if a.store && a.buffer == b {
+			return true
+		}
+	}
+	return false
+}
+
+// complete states that a reduction is finished where its result is read, and that an initial value is not written again
+// between the updates that read it.
+func (l *lawyer) complete(key string, w, x *instances) {
+	n := common(x, w)
+	if n == 0 {
+		return
+	}
+	for _, run := range []*instances{w, x} {
+		var values []tir.Expr
+		for i, iv := range run.block.Iters {
+			if iv.Kind != tir.Spatial {
+				values = append(values, run.values[i])
+			}
+		}
+		// Of the reader this matters when it updates what w writes first.
+		if len(values) == 0 || run == x && !x.updates() {
+			continue
+		}
+		l.claim(key+" when complete", &proof.Claim{Kind: proof.Constant, Subject: "reduction " + run.block.Name, Fixed: run.vars[:n], Side: proof.Side{Map: values}}, run)
+	}
+}
+
+// races states that iterations that run at the same time touch different elements.
+func (l *lawyer) races() {
+	type group struct {
+		loop *tir.For
+		at   int // its place among the loops of each run
+		runs []*instances
+	}
+	var groups []*group
+	byLoop := map[*tir.Var]*group{}
+	for _, x := range l.runs {
+		for i, f := range x.loops {
+			if f.Kind == tir.Serial || f.Kind == tir.Unrolled || f.Kind == tir.Bound && f.Thread == "vthread" {
+				continue
+			}
+			g := byLoop[f.Var]
+			if g == nil {
+				g = &group{loop: f, at: i}
+				byLoop[f.Var] = g
+				groups = append(groups, g)
+			}
+			g.runs = append(g.runs, x)
+		}
+	}
+	for _, g := range groups {
+		inside := map[*instances]bool{}
+		for _, x := range g.runs {
+			inside[x] = true
+			l.drives(g.loop, x)
+		}
+		for _, b := range l.buffersWritten(g.runs) {
+			if !l.private(b, inside) {
+				l.distinct(g.loop, g.at, b, g.runs)
+			}
+		}
+	}
+}
+
+// drives states that a loop drives no reduce variable: their instances update one element.
+func (l *lawyer) drives(f *tir.For, x *instances) {
+	var values []tir.Expr
+	for i, iv := range x.block.Iters {
+		if iv.Kind != tir.Spatial {
+			values = append(values, x.values[i])
+		}
+	}
+	if len(values) > 0 && x.known {
+		v := x.vars[0]
+		for _, w := range x.vars {
+			if w.Var == f.Var {
+				v = w
+			}
+		}
+		l.claim(fmt.Sprintf("%v loop %s and reduction %s", f.Kind, f.Var.Name, x.block.Name),
+			&proof.Claim{Kind: proof.Constant, Subject: "reduction " + x.block.Name, Fixed: []proof.Var{v}, Side: proof.Side{Map: values}}, x)
+	}
+}
+
+func (l *lawyer) buffersWritten(runs []*instances) []*tir.Buffer {
+	var list []*tir.Buffer
+	seen := map[*tir.Buffer]bool{}
+	for _, x := range runs {
+		for _, a := range x.effects {
+			if a.store && !seen[a.buffer] {
+				seen[a.buffer] = true
+				list = append(list, a.buffer)
+			}
+		}
+	}
+	return list
+}
+
+// private reports whether a buffer that is no result is touched inside only: each iteration has its own, since what it
+// reads it has written.
+func (l *lawyer) private(b *tir.Buffer, inside map[*instances]bool) bool {
+	if l.outputs[b] {
+		return false
+	}
+	for _, x := range l.runs {
+		for _, a := range x.effects {
+			if a.buffer == b && !inside[x] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (l *lawyer) distinct(f *tir.For, at int, b *tir.Buffer, runs []*instances) {
+	key := fmt.Sprintf("%v loop %s and %s", f.Kind, f.Var.Name, b.Name)
+	c := &proof.Claim{Kind: proof.Distinct, Subject: fmt.Sprintf("%v loop %s, buffer %s", f.Kind, f.Var.Name, b.Name), Loop: f.Var}
+	var sides []proof.Side
+	for _, x := range runs {
+		for _, a := range x.effects {
+			if a.buffer == b && a.store && !(a.known && x.known) {
+				l.fault(key, "block %s writes %s at places that are not known", x.block.Name, b.Name)
+				return
+			}
+		}
+		if x.stores(b) {
+			c.Fixed = x.vars[:at]
+			sides = append(sides, x.writes(b, at)...)
+		}
+	}
+	c.Side, c.By = sides[0], sides[1:]
+	l.claim(key, c, runs...)
+}

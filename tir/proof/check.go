@@ -1,0 +1,391 @@
+package proof
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/texel-ml/texel/tir"
+)
+
+// ErrUndecided is the cause of an error of Check when a claim has too many points, or expressions that are not known.
+var ErrUndecided = errors.New("undecided")
+
+// Budget is how many points Check goes through for one claim.
+const Budget = 1 << 24
+
+// Check returns nil when the claim is true, an error that shows a point where it is not, or ErrUndecided.
+func Check(c *Claim) error {
+	k := &checker{claim: c, left: Budget}
+	if len(c.By) > 0 || c.Kind == Distinct {
+		alike := *c
+		sides := unshifted(append([]Side{c.Side}, c.By...))
+		alike.Side, alike.By = sides[0], sides[1:]
+		k.claim = &alike
+	}
+	var err error
+	switch c.Kind {
+	case Cover:
+		err = k.cover()
+	case Distinct, Disjoint:
+		err = k.distinct()
+	case Constant:
+		err = k.constant()
+	default:
+		err = k.image()
+	}
+	if err != nil {
+		return fmt.Errorf("%v of %s: %w", c.Kind, c.Subject, err)
+	}
+	return nil
+}
+
+type checker struct {
+	claim *Claim
+	left  int
+}
+
+// part is a piece of a side: the variables that are linked by conditions and expressions, and those. No other piece uses
+// its variables.
+type part struct {
+	vars  []Var
+	conds []tir.Expr
+	exprs []int // of Map
+}
+
+// split cuts a side into its parts; axes that stand in one group of together are kept in one part. Fixed variables link
+// nothing, since a claim must hold for each of their values. A condition without variables of the side is a part of its own.
+func split(s Side, together [][]int) []part {
+	index := map[*tir.Var]int{}
+	for i, v := range s.Vars {
+		index[v.Var] = i
+	}
+	conds := conjuncts(s.Where)
+	n := len(s.Vars)
+	root := make([]int, n+len(conds)+len(s.Map)) // union-find over variables, conditions, expressions
+	for i := range root {
+		root[i] = i
+	}
+	find := func(i int) int {
+		for root[i] != i {
+			i = root[i]
+		}
+		return i
+	}
+	link := func(e tir.Expr, node int) {
+		tir.Walk(e, func(x any) bool {
+			if v, ok := x.(*tir.Var); ok {
+				if i, own := index[v]; own {
+					root[find(i)] = find(node)
+				}
+			}
+			return true
+		})
+	}
+	for i, e := range conds {
+		link(e, n+i)
+	}
+	for i, e := range s.Map {
+		link(e, n+len(conds)+i)
+	}
+	for _, group := range together {
+		for i := 1; i < len(group); i++ {
+			root[find(n+len(conds)+group[i])] = find(n + len(conds) + group[0])
+		}
+	}
+	byRoot := map[int]int{}
+	var parts []part
+	at := func(node int) *part {
+		r := find(node)
+		i, ok := byRoot[r]
+		if !ok {
+			i = len(parts)
+			byRoot[r] = i
+			parts = append(parts, part{})
+		}
+		return &parts[i]
+	}
+	for i, v := range s.Vars {
+		p := at(i)
+		p.vars = append(p.vars, v)
+	}
+	for i, e := range conds {
+		p := at(n + i)
+		p.conds = append(p.conds, e)
+	}
+	for i := range s.Map {
+		p := at(n + len(conds) + i)
+		p.exprs = append(p.exprs, i)
+	}
+	return parts
+}
+
+func conjuncts(e tir.Expr) []tir.Expr {
+	if e == nil {
+		return nil
+	}
+	if b, ok := e.(*tir.Binary); ok && b.Op == tir.And {
+		return append(conjuncts(b.A), conjuncts(b.B)...)
+	}
+	return []tir.Expr{e}
+}
+
+// walk is a loop over the points of some variables, with conditions and expressions compiled.
+type walk struct {
+	k     *checker
+	ev    *evaluator
+	vars  []Var
+	point []int64
+	conds []number
+	exprs []number
+	value []int64
+	mark  int // the slot of the claim's loop for Distinct; -1 the claim's side, -2 another for Disjoint
+}
+
+// newWalk prepares a walk over vars, whose slots come after those of outer.
+func (k *checker) newWalk(outer, vars []Var, conds []tir.Expr, exprs []tir.Expr) (*walk, error) {
+	w := &walk{k: k, ev: &evaluator{slot: map[*tir.Var]int{}}, vars: vars, point: make([]int64, len(outer)+len(vars)), value: make([]int64, len(exprs))}
+	for i, v := range outer {
+		w.ev.slot[v.Var] = i
+	}
+	for i, v := range vars {
+		w.ev.slot[v.Var] = len(outer) + i
+	}
+	for _, list := range []struct {
+		from []tir.Expr
+		to   *[]number
+	}{{conds, &w.conds}, {exprs, &w.exprs}} {
+		for _, e := range list.from {
+			f, ok := w.ev.compile(e)
+			if !ok {
+				return nil, fmt.Errorf("%w: the checker does not know %s", ErrUndecided, Side{Map: []tir.Expr{e}})
+			}
+			*list.to = append(*list.to, f)
+		}
+	}
+	return w, nil
+}
+
+// each calls f with the values of the expressions at each point where the conditions hold.
+func (w *walk) each(outer []int64, f func(value []int64) error) error {
+	copy(w.point, outer)
+	base := len(w.point) - len(w.vars)
+	for i, v := range w.vars {
+		w.point[base+i] = v.Min
+		if v.Extent <= 0 {
+			return nil
+		}
+	}
+	for {
+		if w.k.left--; w.k.left < 0 {
+			return fmt.Errorf("%w: more than %d points", ErrUndecided, Budget)
+		}
+		holds := true
+		for _, c := range w.conds {
+			if holds = c(w.point) != 0; !holds {
+				break
+			}
+		}
+		if holds {
+			for i, e := range w.exprs {
+				w.value[i] = e(w.point)
+			}
+		}
+		if w.ev.bad {
+			return fmt.Errorf("a division by zero at %s", w.describe())
+		}
+		if holds {
+			if err := f(w.value); err != nil {
+				return err
+			}
+		}
+		i := len(w.vars) - 1
+		for ; i >= 0; i-- {
+			at := &w.point[base+i]
+			if *at++; *at < w.vars[i].Min+w.vars[i].Extent {
+				break
+			}
+			*at = w.vars[i].Min
+		}
+		if i < 0 {
+			return nil
+		}
+	}
+}
+
+func (w *walk) describe() string {
+	base := len(w.point) - len(w.vars)
+	texts := make([]string, 0, len(w.vars))
+	for i, v := range w.vars {
+		texts = append(texts, fmt.Sprintf("%s = %d", v.Var.Name, w.point[base+i]))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// used returns the variables of list that occur in the expressions.
+func used(list []Var, exprs ...[]tir.Expr) []Var {
+	var out []Var
+	for _, v := range list {
+		for _, es := range exprs {
+			found := false
+			for _, e := range es {
+				found = found || tir.Uses(e, v.Var)
+			}
+			if found {
+				out = append(out, v)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (s Side) at(exprs []int) []tir.Expr {
+	out := make([]tir.Expr, len(exprs))
+	for i, n := range exprs {
+		out[i] = s.Map[n]
+	}
+	return out
+}
+
+// image decides the claims about one side. A claim about a product of parts holds when it holds of each part; where a
+// part is empty at some fixed values so is the product, and nothing is claimed of the other parts there but to be onto.
+func (k *checker) image() error {
+	c := k.claim
+	for _, p := range split(c.Side, nil) {
+		if err := k.imageOf(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// constant decides that no expression uses a fixed variable.
+func (k *checker) constant() error {
+	for _, e := range k.claim.Map {
+		for _, v := range k.claim.Fixed {
+			if tir.Uses(e, v.Var) {
+				return fmt.Errorf("%s depends on %s", Side{Map: []tir.Expr{e}}, v.Var.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func has(list []Var, v *tir.Var) bool {
+	for _, x := range list {
+		if x.Var == v {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *checker) imageOf(p part) error {
+	c := k.claim
+	exprs := c.Side.at(p.exprs)
+	fixed := used(c.Fixed, exprs, p.conds)
+	w, err := k.newWalk(fixed, p.vars, p.conds, exprs)
+	if err != nil {
+		return err
+	}
+	outer, err := k.newWalk(nil, fixed, nil, nil)
+	if err != nil {
+		return err
+	}
+	points := int64(1)
+	for _, n := range p.exprs {
+		if c.Range != nil {
+			points *= c.Range[n]
+		}
+	}
+	if c.Range != nil && points > Budget {
+		return fmt.Errorf("%w: a range of %d points", ErrUndecided, points)
+	}
+	return outer.each(nil, func([]int64) error {
+		seen := newSeen(c, p.exprs)
+		err := w.each(outer.point, func(value []int64) error {
+			key, inside := seen.key(value)
+			if !inside {
+				return fmt.Errorf("%s gives %v, outside the range", w.describe(), value)
+			}
+			if _, twice := seen.put(key, 0); twice && c.Kind != Onto {
+				return fmt.Errorf("%s gives %v, which another point gives too", w.describe(), value)
+			}
+			return nil
+		})
+		if err == nil && (c.Kind == Bijection || c.Kind == Onto) && seen.count != points {
+			err = fmt.Errorf("%d of the %d points of the range are taken", seen.count, points)
+		}
+		return err
+	})
+}
+
+// seen is the set of values that were met, each with a mark.
+type seen struct {
+	lo, extent []int64 // where the range is known: the key is the place in it
+	marks      map[string]int64
+	taken      []bool
+	count      int64
+	buf        []byte
+}
+
+func newSeen(c *Claim, exprs []int) *seen {
+	s := &seen{}
+	if c.Range == nil {
+		s.marks = map[string]int64{}
+		return s
+	}
+	size := int64(1)
+	for _, n := range exprs {
+		s.extent = append(s.extent, c.Range[n])
+		size *= c.Range[n]
+	}
+	s.taken = make([]bool, size)
+	return s
+}
+
+// place is the key of a value: its place in the range, or its bytes.
+type place struct {
+	at   int64
+	text string
+}
+
+func (s *seen) key(value []int64) (place, bool) {
+	if s.taken == nil {
+		s.buf = s.buf[:0]
+		for _, v := range value {
+			for range 8 {
+				s.buf = append(s.buf, byte(v))
+				v >>= 8
+			}
+		}
+		return place{text: string(s.buf)}, true
+	}
+	at := int64(0)
+	for i, v := range value {
+		if v < 0 || v >= s.extent[i] {
+			return place{}, false
+		}
+		at = at*s.extent[i] + v
+	}
+	return place{at: at}, true
+}
+
+// put adds a key, and returns its mark when it was there.
+func (s *seen) put(key place, mark int64) (was int64, twice bool) {
+	if s.taken != nil {
+		if s.taken[key.at] {
+			return 0, true
+		}
+		s.taken[key.at] = true
+		s.count++
+		return 0, false
+	}
+	if was, twice = s.marks[key.text]; twice {
+		return was, true
+	}
+	s.marks[key.text] = mark
+	s.count++
+	return 0, false
+}

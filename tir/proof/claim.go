@@ -1,0 +1,134 @@
+// Package proof holds what must be true of a scheduled function for it to mean the same as its program, as closed
+// statements about whole numbers, and a checker that decides them.
+//
+// The statements are claims. A claim names its variables with their ranges, so that it can be read, printed and checked
+// without the function that it comes from. Check is deliberately simple: it cuts a claim into parts that share no
+// variable and counts through each. It uses none of the index algebra that found the claim true in the first place.
+package proof
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/tirtext"
+)
+
+// Kind is what a claim says.
+type Kind uint8
+
+// The kinds of claim, with f the map of a claim, D the points of its variables where its condition holds, and R its range.
+// All hold for each value of the fixed variables.
+const (
+	Bijection Kind = iota // f takes each point of R once on D
+	Onto                  // f takes each point of R at least once on D, and no other
+	Injection             // f takes no value twice on D
+	Distinct              // no two values of the variable Loop give a value in common, by f or by one of By
+	Cover                 // each value of f on D is a value of one of By
+	Disjoint              // no value of f on D is a value of one of By
+	Constant              // f does not depend on the fixed variables
+)
+
+var kindNames = [...]string{"bijection", "onto", "injection", "distinct", "cover", "disjoint", "constant"}
+
+// String is the kind's name.
+func (k Kind) String() string { return kindNames[k] }
+
+// Var is a variable with its range [Min, Min+Extent).
+type Var struct {
+	Var         *tir.Var
+	Min, Extent int64
+}
+
+// Side is a set of points: what Map takes while Vars run through their ranges where Where holds.
+type Side struct {
+	Vars  []Var
+	Where tir.Expr // nil: everywhere
+	Map   []tir.Expr
+}
+
+// Claim is one statement. Subject says what it is about: "block C", "loop i".
+type Claim struct {
+	Kind    Kind
+	Subject string
+	Fixed   []Var
+	Side
+	Range []int64  // of Bijection and Onto, an extent for each expression of Map
+	Loop  *tir.Var // of Distinct, one of Vars
+	By    []Side   // of Cover, Distinct and Disjoint
+}
+
+// String prints the claim, for example
+//
+//	bijection: block C: (io, ii) in 3 × 4 where io * 4 + ii < 10: (io * 4 + ii) takes each point of 10 once
+func (c *Claim) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v: %s: ", c.Kind, c.Subject)
+	if len(c.Fixed) > 0 {
+		fmt.Fprintf(&b, "for each %s: ", vars(c.Fixed))
+	}
+	switch c.Kind {
+	case Bijection:
+		fmt.Fprintf(&b, "%s takes each point of %s once", c.Side, extents(c.Range))
+	case Onto:
+		fmt.Fprintf(&b, "%s takes each point of %s", c.Side, extents(c.Range))
+	case Injection:
+		fmt.Fprintf(&b, "%s takes no point twice", c.Side)
+	case Distinct:
+		fmt.Fprintf(&b, "%s takes no point at two values of %s", sides(append([]Side{c.Side}, c.By...), " and "), c.Loop.Name)
+	case Cover:
+		fmt.Fprintf(&b, "what %s takes is in %s", c.Side, sides(c.By, " or in "))
+	case Disjoint:
+		fmt.Fprintf(&b, "what %s takes is not in %s", c.Side, sides(c.By, " nor in "))
+	case Constant:
+		fmt.Fprintf(&b, "%s does not change", c.Side)
+	}
+	return b.String()
+}
+
+func sides(list []Side, between string) string {
+	texts := make([]string, len(list))
+	for i, s := range list {
+		texts[i] = s.String()
+	}
+	return strings.Join(texts, between)
+}
+
+// String prints the variables, the condition and the map.
+func (s Side) String() string {
+	var b strings.Builder
+	if len(s.Vars) > 0 {
+		b.WriteString(vars(s.Vars))
+		if s.Where != nil {
+			b.WriteString(" where " + tirtext.PrintExpr(s.Where))
+		}
+		b.WriteString(": ")
+	}
+	list := make([]string, len(s.Map))
+	for i, e := range s.Map {
+		list[i] = tirtext.PrintExpr(e)
+	}
+	return b.String() + "(" + strings.Join(list, ", ") + ")"
+}
+
+func vars(list []Var) string {
+	names, ranges := make([]string, len(list)), make([]string, len(list))
+	for i, v := range list {
+		names[i], ranges[i] = v.Var.Name, fmt.Sprint(v.Extent)
+		if v.Min != 0 {
+			ranges[i] = fmt.Sprintf("%d..%d", v.Min, v.Min+v.Extent)
+		}
+	}
+	return "(" + strings.Join(names, ", ") + ") in " + strings.Join(ranges, " × ")
+}
+
+func extents(list []int64) string {
+	if len(list) == 0 {
+		return "the only point"
+	}
+	texts := make([]string, len(list))
+	for i, n := range list {
+		texts[i] = fmt.Sprint(n)
+	}
+	return strings.Join(texts, " × ")
+}

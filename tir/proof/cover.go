@@ -1,0 +1,276 @@
+package proof
+
+import (
+	"fmt"
+
+	"github.com/texel-ml/texel/tir"
+)
+
+// cover decides whether each value of the claim's side is a value of one of the others. Axes are grouped so that on every
+// side no variable is shared between groups; a side's values are then the product of its groups' values. Each group must be
+// covered by each of the others, but for one group, which their union has to cover.
+func (k *checker) cover() error {
+	c := k.claim
+	if len(c.By) == 0 {
+		return fmt.Errorf("nothing is written before it is read")
+	}
+	for n := range c.By { // often one of them does
+		if k.coverAll(c.By[n:n+1]) == nil {
+			return nil
+		}
+	}
+	groups := groupsOf(append([]Side{c.Side}, c.By...), len(c.Map))
+	if len(groups) == 0 {
+		return k.coverGroup(nil, groups, c.By)
+	}
+	free := -1 // the group that needs the union
+	for g, axes := range groups {
+		for n := range c.By {
+			err := k.coverGroup(axes, groups, c.By[n:n+1])
+			if err == nil {
+				continue
+			}
+			if len(c.By) == 1 || free >= 0 && free != g {
+				return err
+			}
+			free = g
+			break
+		}
+	}
+	if free >= 0 {
+		return k.coverGroup(groups[free], groups, c.By)
+	}
+	return nil
+}
+
+// coverAll decides the claim against one side: of each group of axes.
+func (k *checker) coverAll(by []Side) error {
+	groups := groupsOf([]Side{k.claim.Side, by[0]}, len(k.claim.Map))
+	if len(groups) == 0 {
+		groups = [][]int{nil}
+	}
+	for _, axes := range groups {
+		if err := k.coverGroup(axes, groups, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupsOf joins axes that some side links.
+func groupsOf(sides []Side, axes int) [][]int {
+	groups := make([][]int, axes)
+	for i := range groups {
+		groups[i] = []int{i}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, s := range sides {
+			for _, p := range split(s, groups) {
+				if merged := merge(groups, p.exprs); len(merged) < len(groups) {
+					groups, changed = merged, true
+				}
+			}
+		}
+	}
+	return groups
+}
+
+// merge joins the groups that hold one of the axes.
+func merge(groups [][]int, axes []int) [][]int {
+	var out [][]int
+	var joined []int
+	for _, g := range groups {
+		if overlap(g, axes) {
+			joined = append(joined, g...)
+		} else {
+			out = append(out, g)
+		}
+	}
+	if joined != nil {
+		out = append(out, joined)
+	}
+	return out
+}
+
+func overlap(a, b []int) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// coverGroup decides the claim for some axes, against the union of by. A condition on variables that make no axis counts
+// where it narrows by, and not where it narrows the claim's own side.
+func (k *checker) coverGroup(axes []int, groups [][]int, by []Side) error {
+	c := k.claim
+	own := partOf(c.Side, axes, groups, false)
+	exprs := c.Side.at(axes)
+	all := [][]tir.Expr{exprs, own.conds}
+	writers := make([]part, len(by))
+	for i, s := range by {
+		w := partOf(s, axes, groups, true)
+		writers[i] = w
+		all = append(all, s.at(axes), w.conds)
+	}
+	fixed := used(c.Fixed, all...)
+	reader, err := k.newWalk(fixed, own.vars, own.conds, exprs)
+	if err != nil {
+		return err
+	}
+	walks := make([]*walk, len(by))
+	for i, s := range by {
+		if walks[i], err = k.newWalk(fixed, writers[i].vars, writers[i].conds, s.at(axes)); err != nil {
+			return err
+		}
+	}
+	outer, err := k.newWalk(nil, fixed, nil, nil)
+	if err != nil {
+		return err
+	}
+	return outer.each(nil, func([]int64) error {
+		written := newSeen(&Claim{}, nil)
+		for _, w := range walks {
+			if err := w.each(outer.point, func(value []int64) error {
+				key, _ := written.key(value)
+				written.put(key, 0)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return reader.each(outer.point, func(value []int64) error {
+			key, _ := written.key(value)
+			if _, ok := written.marks[key.text]; !ok {
+				return fmt.Errorf("%s reads %v, which is not written before", join(outer.describe(), reader.describe()), value)
+			}
+			return nil
+		})
+	})
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + ", " + b
+}
+
+// partOf returns the part of a side that makes the given axes, with the conditions on fixed variables alone. With the parts
+// that make no axis, where these may be empty, it is exact; without them it holds more points.
+func partOf(s Side, axes []int, groups [][]int, exact bool) part {
+	var out part
+	for _, p := range split(s, groups) {
+		if overlap(p.exprs, axes) || len(p.vars) == 0 && len(p.exprs) == 0 || exact && len(p.exprs) == 0 && (len(p.conds) > 0 || empty(p.vars)) {
+			out.vars = append(out.vars, p.vars...)
+			out.conds = append(out.conds, p.conds...)
+		}
+	}
+	return out
+}
+
+// using returns the conditions that use one of vars.
+func using(conds []tir.Expr, vars []Var) []tir.Expr {
+	var out []tir.Expr
+	for _, e := range conds {
+		for _, v := range vars {
+			if tir.Uses(e, v.Var) {
+				out = append(out, e)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func empty(list []Var) bool {
+	for _, v := range list {
+		if v.Extent <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// distinct decides that no value is taken at two values of Loop, by the claim's side or the others, or by the claim's
+// side and one of the others. It holds when it holds of one group of axes.
+func (k *checker) distinct() error {
+	c := k.claim
+	sides := append([]Side{c.Side}, c.By...)
+	groups := groupsOf(sides, len(c.Map))
+	var err error
+	for _, axes := range groups {
+		if err = k.distinctIn(axes, groups, sides); err == nil {
+			return nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("all touch the only element")
+	}
+	return err
+}
+
+func (k *checker) distinctIn(axes []int, groups [][]int, sides []Side) error {
+	c := k.claim
+	var walks []*walk
+	var all [][]tir.Expr
+	parts := make([]part, len(sides))
+	for i, s := range sides {
+		parts[i] = partOf(s, axes, groups, false)
+		parts[i].conds = using(parts[i].conds, s.Vars) // without the others it says more
+		all = append(all, s.at(axes), parts[i].conds)
+	}
+	fixed := used(c.Fixed, all...)
+	for i, s := range sides {
+		vars, mark := []Var{}, -1
+		if i > 0 {
+			mark = -2
+		}
+		for _, v := range s.Vars {
+			if v.Var == c.Loop || has(parts[i].vars, v.Var) {
+				if v.Var == c.Loop {
+					mark = len(fixed) + len(vars)
+				}
+				vars = append(vars, v)
+			}
+		}
+		w, err := k.newWalk(fixed, vars, parts[i].conds, s.at(axes))
+		if err != nil {
+			return err
+		}
+		w.mark = mark
+		walks = append(walks, w)
+	}
+	outer, err := k.newWalk(nil, fixed, nil, nil)
+	if err != nil {
+		return err
+	}
+	return outer.each(nil, func([]int64) error {
+		taken := newSeen(&Claim{}, nil)
+		for _, w := range walks {
+			if err := w.each(outer.point, func(value []int64) error {
+				key, _ := taken.key(value)
+				at := int64(w.mark)
+				if at >= 0 {
+					at = w.point[at]
+				}
+				was, twice := taken.put(key, at)
+				switch {
+				case !twice || was == at:
+				case w.mark < 0:
+					return fmt.Errorf("both touch %v", value)
+				default:
+					return fmt.Errorf("%s = %d and %s = %d both touch %v", c.Loop.Name, was, c.Loop.Name, at, value)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,121 @@
+package proof
+
+import "github.com/texel-ml/texel/tir"
+
+// number evaluates an expression at a point; bools are 0 and 1.
+type number func(point []int64) int64
+
+// evaluator compiles expressions over variables that have slots. It reports false for what it does not know: loads,
+// floats, calls. A division by zero makes the point fail.
+type evaluator struct {
+	slot map[*tir.Var]int
+	bad  bool // a division by zero was met
+}
+
+func (ev *evaluator) compile(e tir.Expr) (number, bool) {
+	switch n := e.(type) {
+	case *tir.Int:
+		v := n.Value
+		return func([]int64) int64 { return v }, true
+	case *tir.Var:
+		i, ok := ev.slot[n]
+		return func(p []int64) int64 { return p[i] }, ok
+	case *tir.Not:
+		a, ok := ev.compile(n.A)
+		return func(p []int64) int64 { return 1 - a(p) }, ok
+	case *tir.Select:
+		c, ok1 := ev.compile(n.Cond)
+		t, ok2 := ev.compile(n.Then)
+		f, ok3 := ev.compile(n.Else)
+		return func(p []int64) int64 {
+			if c(p) != 0 {
+				return t(p)
+			}
+			return f(p)
+		}, ok1 && ok2 && ok3
+	case *tir.Binary:
+		a, ok1 := ev.compile(n.A)
+		b, ok2 := ev.compile(n.B)
+		if !ok1 || !ok2 {
+			return nil, false
+		}
+		return ev.binary(n.Op, a, b)
+	}
+	return nil, false
+}
+
+func (ev *evaluator) binary(op tir.BinaryOp, a, b number) (number, bool) {
+	truth := func(f func(x, y int64) bool) (number, bool) {
+		return func(p []int64) int64 {
+			if f(a(p), b(p)) {
+				return 1
+			}
+			return 0
+		}, true
+	}
+	divide := func(f func(x, y int64) int64) (number, bool) {
+		return func(p []int64) int64 {
+			y := b(p)
+			if y == 0 {
+				ev.bad = true
+				return 0
+			}
+			return f(a(p), y)
+		}, true
+	}
+	switch op {
+	case tir.Add:
+		return func(p []int64) int64 { return a(p) + b(p) }, true
+	case tir.Sub:
+		return func(p []int64) int64 { return a(p) - b(p) }, true
+	case tir.Mul:
+		return func(p []int64) int64 { return a(p) * b(p) }, true
+	case tir.Min:
+		return func(p []int64) int64 { return min(a(p), b(p)) }, true
+	case tir.Max:
+		return func(p []int64) int64 { return max(a(p), b(p)) }, true
+	case tir.Div:
+		return divide(func(x, y int64) int64 { return x / y })
+	case tir.Mod:
+		return divide(func(x, y int64) int64 { return x % y })
+	case tir.FloorDiv:
+		return divide(floorDiv)
+	case tir.FloorMod:
+		return divide(func(x, y int64) int64 { return x - y*floorDiv(x, y) })
+	case tir.EQ:
+		return truth(func(x, y int64) bool { return x == y })
+	case tir.NE:
+		return truth(func(x, y int64) bool { return x != y })
+	case tir.LT:
+		return truth(func(x, y int64) bool { return x < y })
+	case tir.LE:
+		return truth(func(x, y int64) bool { return x <= y })
+	case tir.GT:
+		return truth(func(x, y int64) bool { return x > y })
+	case tir.GE:
+		return truth(func(x, y int64) bool { return x >= y })
+	case tir.And:
+		return func(p []int64) int64 {
+			if a(p) == 0 {
+				return 0
+			}
+			return b(p)
+		}, true
+	case tir.Or:
+		return func(p []int64) int64 {
+			if a(p) != 0 {
+				return 1
+			}
+			return b(p)
+		}, true
+	}
+	return nil, false
+}
+
+func floorDiv(x, y int64) int64 {
+	q := x / y
+	if x%y != 0 && (x < 0) != (y < 0) {
+		q--
+	}
+	return q
+}
