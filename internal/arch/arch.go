@@ -29,7 +29,7 @@ var TestModules = []string{"github.com/stretchr/testify", "github.com/google/go-
 	"github.com/ebitengine/purego", "golang.org/x/sys"}
 
 // TestImports are the folders of ours that any test may import.
-var TestImports = []string{"internal/golden", "internal/numtest", "internal/npy"}
+var TestImports = []string{"internal/golden", "internal/numtest", "internal/npy", "internal/irgen"}
 
 // Rooms is the table. The most specific folder that matches a package is its row.
 var Rooms = []Room{
@@ -80,6 +80,8 @@ var Rooms = []Room{
 	{Folder: "tensor", Holds: "element types, shapes, layouts, host arrays", Modules: []string{"golang.org/x/exp"}},
 	{Folder: "diag", Holds: "positions, errors, notes"},
 	{Folder: "internal/picture", Holds: "pictures as input tensors", Modules: []string{"golang.org/x/image"}},
+	{Folder: "internal/irgen", Holds: "random functions of the loop IR, for tests", Imports: []string{"tir/...", "schedule/..."},
+		Modules: []string{"pgregory.net/rapid"}},
 	{Folder: "internal/...", Holds: "what several rooms use and no user sees", Tests: []string{"relay/...", "tir/..."},
 		Modules: []string{"github.com/stretchr/testify", "github.com/google/go-cmp", "golang.org/x/tools"}},
 }
