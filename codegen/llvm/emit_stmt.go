@@ -38,7 +38,9 @@ func (e *emitter) stmt(s tir.Stmt) {
 		e.vars[s.Var] = old
 	case *tir.Allocate:
 		e.allocate(s)
-	case *tir.Evaluate: // barriers have no meaning on a processor
+	case *tir.Evaluate:
+	case *tir.Barrier:
+		e.fail("a barrier stands in a kernel of a processor, which has no work-groups")
 	case *tir.BlockRealize:
 		e.fail("block %s is left; kernels must be lowered first", s.Block.Name)
 	case nil:

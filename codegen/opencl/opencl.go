@@ -3,8 +3,7 @@
 // One kernel becomes one source with one entry point. Its arguments are the kernel's buffers in order, then its scalars
 // as long. A buffer of scope texture is an image2d_t (image2d_array_t with layers) that is read without a sampler, at
 // integer coordinates that are always inside, or written whole texels at a time; every other buffer is a pointer to
-// dense elements. Local buffers are private variables and arrays, shared ones are __local, with a barrier where a value
-// passes between work-items.
+// dense elements. Local buffers are private variables and arrays, shared ones are __local.
 //
 // # Types
 //
@@ -165,7 +164,7 @@ type emitter struct {
 	locals      map[*tir.Buffer]*local
 	images      map[*tir.Buffer]*texture.Image
 	inside      [2][3]int // loops around that are bound to each axis: groups, items
-	divergent   int       // enclosing conditions that work-items of a group may decide differently
+	divergent   int       // enclosing parts of the grid that not all work-items of a group run
 	uses16      bool
 	uses64      bool
 	err         error

@@ -60,7 +60,7 @@ func (e *emitter) stmt(s tir.Stmt) {
 			e.loop(n)
 		}
 	case *tir.Store:
-		if cond := e.once(); cond != "" && e.locals[n.Buffer] == nil && n.Buffer.Scope != tir.Shared {
+		if cond := e.once(n.Buffer.Scope == tir.Shared); cond != "" && e.locals[n.Buffer] == nil {
 			e.line("if (%s)", cond)
 			e.depth++
 			e.store(n)
@@ -72,9 +72,9 @@ func (e *emitter) stmt(s tir.Stmt) {
 		e.ifStmt(n)
 	case *tir.While:
 		e.line("while (%s) {", e.expr(n.Cond).s)
-		e.divergent++
 		e.block(n.Body)
-		e.divergent--
+	case *tir.Barrier:
+		e.barrier(n)
 	case *tir.Let:
 		e.let(n)
 	case *tir.Allocate:
@@ -100,16 +100,9 @@ func declares(s tir.Stmt) bool {
 }
 
 // seq writes statements in order. One that declares something gets a block of its own, so that a sibling may declare the
-// same again. Where a value passes between the work-items of a group through shared memory it puts a barrier.
+// same again.
 func (e *emitter) seq(list []tir.Stmt) {
-	var pending traffic
 	for _, s := range list {
-		now := sharedTraffic(s)
-		if pending.conflicts(now) {
-			e.barrier()
-			pending = traffic{}
-		}
-		pending.add(now)
 		if declares(s) && len(list) > 1 {
 			e.line("{")
 			e.block(s)
@@ -119,59 +112,17 @@ func (e *emitter) seq(list []tir.Stmt) {
 	}
 }
 
-// traffic is what a statement does to shared buffers.
-type traffic struct{ reads, writes map[*tir.Buffer]bool }
-
-func sharedTraffic(s tir.Stmt) traffic {
-	t := traffic{map[*tir.Buffer]bool{}, map[*tir.Buffer]bool{}}
-	tir.Walk(s, func(n any) bool {
-		switch n := n.(type) {
-		case *tir.Load:
-			if n.Buffer.Scope == tir.Shared {
-				t.reads[n.Buffer] = true
-			}
-		case *tir.Store:
-			if n.Buffer.Scope == tir.Shared {
-				t.writes[n.Buffer] = true
-			}
-		}
-		return true
-	})
-	return t
-}
-
-func (t *traffic) add(o traffic) {
-	if t.reads == nil {
-		t.reads, t.writes = map[*tir.Buffer]bool{}, map[*tir.Buffer]bool{}
-	}
-	for b := range o.reads {
-		t.reads[b] = true
-	}
-	for b := range o.writes {
-		t.writes[b] = true
-	}
-}
-
-// conflicts reports whether what comes after t must wait for it.
-func (t *traffic) conflicts(after traffic) bool {
-	for b := range after.reads {
-		if t.writes[b] {
-			return true
-		}
-	}
-	for b := range after.writes {
-		if t.reads[b] || t.writes[b] {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *emitter) barrier() {
+// barrier writes a barrier. That conditions and bounds of loops around it are the same for all work-items of a group is
+// seen to by the passes and their verifier; here only what the grid itself makes different.
+func (e *emitter) barrier(n *tir.Barrier) {
 	if e.divergent > 0 {
-		e.fail("a value passes between work-items inside a condition or a loop that they may decide differently")
+		e.fail("a barrier stands where not all work-items of a group come")
 	}
-	e.line("barrier(CLK_LOCAL_MEM_FENCE);")
+	fence := "CLK_LOCAL_MEM_FENCE"
+	if n.Scope != tir.Shared {
+		fence += " | CLK_GLOBAL_MEM_FENCE"
+	}
+	e.line("barrier(%s);", fence)
 }
 
 // loop writes a loop that a work-item runs by itself.
@@ -185,20 +136,7 @@ func (e *emitter) loop(n *tir.For) {
 		e.line("#pragma unroll")
 	}
 	e.line("for (%s %s = %s; %s < %s; ++%s) {", e.intType(n.Var), v, lo.s, v, hi.at(shiftPrec), v)
-	_, constant := tir.AsInt(n.Extent)
-	if !constant {
-		e.divergent++
-	}
-	e.depth++
-	e.stmt(n.Body)
-	if t := sharedTraffic(n.Body); t.conflicts(t) && len(t.reads) > 0 {
-		e.barrier() // before the next iteration writes what this one read
-	}
-	e.depth--
-	e.line("}")
-	if !constant {
-		e.divergent--
-	}
+	e.block(n.Body)
 	e.release(n.Var)
 }
 
@@ -242,14 +180,15 @@ func (e *emitter) boundLoop(n *tir.For) {
 }
 
 // once returns the condition under which one of the work-items that run the current statement alike stores its result:
-// the first along each axis that no loop around is bound to. Empty is always.
-func (e *emitter) once() string {
+// the first along each axis that no loop around is bound to. Empty is always. What groups share is theirs along the axes
+// of groups.
+func (e *emitter) once(shared bool) string {
 	if e.k.Grid != nil {
 		return ""
 	}
 	var conds []string
 	for axis := range e.group {
-		if e.inside[0][axis] == 0 && e.grid[axis] > e.group[axis] {
+		if !shared && e.inside[0][axis] == 0 && e.grid[axis] > e.group[axis] {
 			conds = append(conds, fmt.Sprintf("get_group_id(%d) == 0", axis))
 		}
 		if e.inside[1][axis] == 0 && e.group[axis] > 1 {
@@ -273,7 +212,6 @@ func hasBound(s tir.Stmt) bool {
 func (e *emitter) ifStmt(n *tir.If) {
 	cond := e.expr(n.Cond)
 	e.line("if (%s) {", cond.s)
-	e.divergent++
 	leave := e.a.Assume(n.Cond)
 	e.depth++
 	e.stmt(n.Then)
@@ -288,7 +226,6 @@ func (e *emitter) ifStmt(n *tir.If) {
 		leave()
 	}
 	e.line("}")
-	e.divergent--
 }
 
 func (e *emitter) let(n *tir.Let) {

@@ -20,20 +20,29 @@ type compiler struct {
 	floats  int
 	boxes   int
 	loops   []loopRef
-	block   *blockRef // innermost block around, nil outside
+	block   *blockRef            // innermost block around, nil outside
+	device  *device              // nil: bound loops are loops
+	private map[*tir.Buffer]bool // allocated, and not shared
 	err     error
 }
 
 // blockRef is a block whose regions bound the accesses inside.
 type blockRef struct {
 	name    string
-	own     []*tir.Buffer         // allocated inside
-	regions map[*tir.Buffer][]int // boxes
-	written map[*tir.Buffer][]int
+	own     []*tir.Buffer // allocated inside
+	regions []region      // those written first
+	writes  int
+}
+
+// region is one that a block declares.
+type region struct {
+	tir.Region
+	box  int  // where its bounds are while the block is open
+	used bool // some access inside is not seen to be in the region beforehand
 }
 
 func newCompiler(name string, opts Options) *compiler {
-	return &compiler{name: name, opts: opts, slots: map[*tir.Buffer]int{}, vars: map[*tir.Var]int{}}
+	return &compiler{name: name, opts: opts, slots: map[*tir.Buffer]int{}, vars: map[*tir.Var]int{}, private: map[*tir.Buffer]bool{}}
 }
 
 func (c *compiler) fail(format string, args ...any) {
@@ -98,6 +107,21 @@ func (c *compiler) variable(v *tir.Var) int {
 // compile compiles a whole body; root is the block whose regions are not checked.
 func (c *compiler) compile(body tir.Stmt, root *tir.Block) (func(*frame), error) {
 	code := c.stmt(body, root)
+	items := int64(1)
+	if c.device != nil {
+		if items = c.device.items(); items > maxItems {
+			c.fail("a group has %d work-items, the interpreter has at most %d", items, maxItems)
+		}
+		if c.device.sites == 0 {
+			items = 1 // they run one after the other
+		}
+	}
+	total := int64(0)
+	for b := range c.private {
+		if total += items * int64(b.Elems()); total > maxElems {
+			c.fail("the allocated buffers have above %d elements together", maxElems)
+		}
+	}
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -122,13 +146,28 @@ func (c *compiler) stmt(s tir.Stmt, root *tir.Block) func(*frame) {
 		for i, s := range n.Stmts {
 			list[i] = c.stmt(s, nil)
 		}
+		if len(list) == 2 {
+			first, second := list[0], list[1]
+			return func(f *frame) {
+				first(f)
+				second(f)
+			}
+		}
 		return func(f *frame) {
 			for _, s := range list {
 				s(f)
 			}
 		}
 	case *tir.If:
-		cond, then, els := c.int(n.Cond), c.stmt(n.Then, nil), c.stmt(n.Else, nil)
+		cond, then := c.int(n.Cond), c.stmt(n.Then, nil)
+		if n.Else == nil {
+			return func(f *frame) {
+				if cond(f) != 0 {
+					then(f)
+				}
+			}
+		}
+		els := c.stmt(n.Else, nil)
 		return func(f *frame) {
 			if cond(f) != 0 {
 				then(f)
@@ -166,6 +205,8 @@ func (c *compiler) stmt(s tir.Stmt, root *tir.Block) func(*frame) {
 			alloc(f)
 			body(f)
 		}
+	case *tir.Barrier:
+		return c.barrier(n)
 	case *tir.Evaluate:
 		value := c.expr(n.Value)
 		if value.f != nil {
@@ -185,49 +226,64 @@ func (c *compiler) allocate(b *tir.Buffer) func(*frame) {
 		return nil
 	}
 	races := c.opts.Races
+	if c.device != nil && b.Scope == tir.Shared { // of the group, not of the work-item
+		if !slices.Contains(c.device.shared, b) {
+			c.device.shared = append(c.device.shared, b)
+		}
+		return func(*frame) {}
+	}
+	c.private[b] = true
 	return func(f *frame) {
 		m := &f.mem[slot]
 		if len(m.ready) != elems || m.ready == nil {
-			*m = newMemory(b.DType, elems, true, races)
+			*m = newMemory(b, elems, true, races)
 			return
 		}
-		clear(m.ready)
-		clear(m.writers)
-		clear(m.readers)
+		m.forget()
 	}
 }
 
 func (c *compiler) loop(n *tir.For) func(*frame) {
 	lo, extent, slot := c.int(n.Min), c.int(n.Extent), c.variable(n.Var)
+	axis := -1
+	if c.device != nil && n.Kind == tir.Bound {
+		if axis = slices.Index(axisNames[:], n.Thread); axis >= 0 {
+			c.device.bound[axis]++
+		}
+	}
 	c.loops = append(c.loops[:len(c.loops):len(c.loops)], loopRef{n.Var.Name, slot})
 	body := c.stmt(n.Body, nil)
 	c.loops = c.loops[:len(c.loops)-1]
+	if axis >= 0 {
+		c.device.bound[axis]--
+		return c.boundLoop(n, axis, lo, slot, body)
+	}
 	if c.opts.Races && (n.Kind == tir.Parallel || n.Kind == tir.Vectorized || n.Kind == tir.Bound) {
 		return func(f *frame) {
-			from := lo(f)
-			end := from + extent(f)
 			outer := f.at
 			f.loops++
 			loop, depth := f.loops, 0
 			if outer != nil {
 				depth = outer.depth + 1
 			}
-			for v := from; v < end; v++ {
-				f.at = &iteration{outer, depth, loop}
+			v := lo(f)
+			for left := extent(f); left > 0; left-- {
+				f.at = &iteration{parent: outer, depth: depth, loop: loop, place: left}
 				f.ints[slot] = v
 				f.step()
 				body(f)
+				v++
 			}
 			f.at = outer
 		}
 	}
 	return func(f *frame) {
 		v := lo(f)
-		end := v + extent(f)
-		for ; v < end; v++ {
+		for left := extent(f); left > 0; left-- {
 			f.ints[slot] = v
 			f.step()
 			body(f)
+			v++
 		}
 	}
 }
@@ -255,19 +311,26 @@ func (c *compiler) realize(n *tir.BlockRealize, root bool) func(*frame) {
 	}
 	c.loops = append(loops[:len(loops):len(loops)], refs...)
 	outer := c.block
-	var open func(*frame)
+	var ref *blockRef
 	if !root {
-		open = c.open(b)
+		ref = c.enter(b)
 	}
 	allocs := make([]func(*frame), len(b.Allocs))
 	for i, a := range b.Allocs {
 		allocs[i] = c.allocate(a)
 	}
 	init, body := c.stmt(b.Init, nil), c.stmt(b.Body, nil)
+	var open func(*frame)
+	if ref != nil {
+		open = c.open(ref)
+	}
 	hasInit := b.Init != nil
 	c.block, c.loops = outer, loops
 	iters := b.Iters
-	name := b.Name
+	outside := func(f *frame, i int, x int64) {
+		panic(stop{diag.Invalid("interp", b.Name, "iteration variable %s = %d is outside [0, %d) %s", iters[i].Var.Name, x,
+			iters[i].Extent, where(f, loops))})
+	}
 	return func(f *frame) {
 		if cond != nil && cond(f) == 0 {
 			return
@@ -277,8 +340,7 @@ func (c *compiler) realize(n *tir.BlockRealize, root bool) func(*frame) {
 		for i, v := range values {
 			x := v(f)
 			if x < 0 || x >= int64(iters[i].Extent) {
-				panic(stop{diag.Invalid("interp", name, "iteration variable %s = %d is outside [0, %d) %s", iters[i].Var.Name, x,
-					iters[i].Extent, where(f, loops))})
+				outside(f, i, x)
 			}
 			first = first && (iters[i].Kind != tir.Reduce || x == 0)
 			if i < len(vals) {
@@ -303,21 +365,36 @@ func (c *compiler) realize(n *tir.BlockRealize, root bool) func(*frame) {
 	}
 }
 
-// open starts the checking of a block's regions: the code computes their boxes for one instance.
-func (c *compiler) open(b *tir.Block) func(*frame) {
-	ref := &blockRef{name: b.Name, own: slices.Clone(b.Allocs), regions: map[*tir.Buffer][]int{}, written: map[*tir.Buffer][]int{}}
+// enter makes b the block whose regions the accesses that follow are checked against.
+func (c *compiler) enter(b *tir.Block) *blockRef {
+	ref := &blockRef{name: b.Name, own: slices.Clone(b.Allocs), writes: len(b.Writes)}
+	for _, list := range [][]tir.Region{b.Writes, b.Reads} {
+		for _, r := range list {
+			if len(r.Ranges) != len(r.Buffer.Shape) {
+				c.fail("block %s has a region of %d axes of %s, which has %d", b.Name, len(r.Ranges), r.Buffer.Name, len(r.Buffer.Shape))
+				return nil
+			}
+			ref.regions = append(ref.regions, region{r, c.boxes, false})
+			c.boxes++
+		}
+	}
+	c.block = ref
+	return ref
+}
+
+// open returns what computes the boxes of the regions for one instance of a block, as far as accesses are compared with
+// them; nil when none is.
+func (c *compiler) open(ref *blockRef) func(*frame) {
 	type box struct {
 		id         int
 		lo, extent []func(*frame) int64
 	}
 	var all []box
-	for i, r := range append(slices.Clone(b.Writes), b.Reads...) {
-		bx := box{id: c.boxes}
-		c.boxes++
-		if len(r.Ranges) != len(r.Buffer.Shape) {
-			c.fail("block %s has a region of %d axes of %s, which has %d", b.Name, len(r.Ranges), r.Buffer.Name, len(r.Buffer.Shape))
-			return nil
+	for _, r := range ref.regions {
+		if !r.used {
+			continue
 		}
+		bx := box{id: r.box}
 		for d, g := range r.Ranges {
 			if loads(g.Min) || loads(g.Extent) { // where a lazy access is not made, its index may not be loaded
 				g = tir.Range{Min: tir.I(0), Extent: tir.I(r.Buffer.Shape[d])}
@@ -326,12 +403,10 @@ func (c *compiler) open(b *tir.Block) func(*frame) {
 			bx.extent = append(bx.extent, c.int(g.Extent))
 		}
 		all = append(all, bx)
-		ref.regions[r.Buffer] = append(ref.regions[r.Buffer], bx.id)
-		if i < len(b.Writes) {
-			ref.written[r.Buffer] = append(ref.written[r.Buffer], bx.id)
-		}
 	}
-	c.block = ref
+	if len(all) == 0 {
+		return nil
+	}
 	return func(f *frame) {
 		for i := range all {
 			b := &all[i]

@@ -4,8 +4,14 @@
 //
 // What it refuses, with the buffer, the index and the values of the loops around: an index outside a buffer, an access
 // outside the regions that a block declares, a read of an element of allocated memory (or of a function's output) before
-// it is written, a division by zero, and with Races, iterations of one parallel, vectorized or bound loop that touch the
-// same element with at least one write.
+// it is written, a division by zero, arguments that overlap in memory, a barrier that not all work-items of a group come
+// to, and with Races, iterations of one parallel, vectorized or bound loop that touch the same element with at least one
+// write, and vectors that store two lanes to one element.
+//
+// A kernel whose loops are bound to grid axes runs as a device runs it: group by group, each work-item by itself from
+// barrier to barrier, with its own copy of local memory; a loop bound to an axis is one iteration of each work-item.
+// What stands outside the loops of an axis every work-item along it runs, but only the first stores what others see. A
+// function, and a kernel with SerialThreads, runs its bound loops as loops.
 //
 // Floats are rounded to their type after each operation, so that a sum in float16 is one of float16; with Float64 no
 // operation is rounded except conversions to integers. Shifts by the width or more give 0, or the sign.
@@ -16,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unsafe"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tensor"
@@ -24,13 +31,20 @@ import (
 
 // Options of a run. The zero value computes in the real types without a limit.
 type Options struct {
-	Float64  bool               // compute floats in float64; buffers between are float64 too
-	Races    bool               // check that iterations of parallel loops are independent; several times slower
-	MaxSteps int64              // iterations of all loops together; 0 is no limit
-	Scalars  map[*tir.Var]int64 // the values of the scalar arguments
+	// Float64 computes floats in float64; buffers between are float64 too.
+	Float64 bool
+	// Races checks that iterations of parallel loops are independent; it takes about twice as long.
+	Races bool
+	// SerialThreads runs the loops of a kernel that are bound to grid axes one iteration after the other: what a kernel
+	// means before insert-barriers.
+	SerialThreads bool
+	// MaxSteps bounds the iterations of all loops together; 0 is no limit.
+	MaxSteps int64
+	// Scalars are the values of the scalar arguments.
+	Scalars map[*tir.Var]int64
 }
 
-// maxElems bounds a buffer.
+// maxElems bounds the elements of a buffer, and those of all buffers that a kernel or function allocates together.
 const maxElems = 1 << 28
 
 // Run executes a function on tensors in the order of its parameters; those of the outputs are overwritten.
@@ -43,7 +57,7 @@ func Run(ctx context.Context, f *tir.Func, args []*tensor.Tensor, opts Options) 
 	if err != nil {
 		return err
 	}
-	return c.run(ctx, f.Name, body, args, f.Outputs, true)
+	return c.run(ctx, body, args, f.Outputs, true)
 }
 
 // RunKernel executes a kernel on tensors in the order of its parameters; those of the outputs are overwritten.
@@ -56,11 +70,14 @@ func RunKernel(ctx context.Context, k *tir.Kernel, args []*tensor.Tensor, opts O
 	if k.Grid != nil {
 		whole = &tir.For{Var: k.Grid, Min: tir.I(0), Extent: tir.I(k.GridExtent), Kind: tir.Parallel, Body: k.Body}
 	}
+	if !opts.SerialThreads {
+		c.device = deviceOf(k)
+	}
 	body, err := c.compile(whole, nil)
 	if err != nil {
 		return err
 	}
-	return c.run(ctx, k.Name, body, args, k.Outputs, false)
+	return c.run(ctx, body, args, k.Outputs, false)
 }
 
 // RunKernels executes the kernels of one function in order. Buffers that have no tensor are made and added to buffers.
@@ -83,18 +100,38 @@ func RunKernels(ctx context.Context, kernels []*tir.Kernel, buffers map[*tir.Buf
 	return nil
 }
 
-// memory is the contents of a buffer; f for floats, i for the rest.
-type memory struct {
-	f       []float64
-	i       []int64
-	ready   []bool       // which elements were written; nil when all are
-	writers []*iteration // for Races
-	readers []*iteration
+// apart reports an output that shares memory with another argument.
+func apart(params []*tir.Buffer, outputs int, args []*tensor.Tensor) error {
+	ends := func(t *tensor.Tensor) (from, to uintptr) {
+		from = uintptr(unsafe.Pointer(unsafe.SliceData(t.Data)))
+		return from, from + uintptr(len(t.Data))
+	}
+	for i := len(args) - outputs; i < len(args); i++ {
+		from, to := ends(args[i])
+		for j := range i {
+			if lo, hi := ends(args[j]); lo < to && from < hi {
+				return diag.Invalid("interp", params[i].Name, "the output shares memory with %s", params[j].Name)
+			}
+		}
+	}
+	return nil
 }
 
-func newMemory(d tensor.DType, elems int, track, races bool) memory {
-	var m memory
-	if d.IsFloat() {
+// memory is the contents of a buffer; f for floats, i for the rest.
+type memory struct {
+	f     []float64
+	i     []int64
+	ready []bool  // which elements were written; nil when all are
+	users []users // for Races
+	fence int     // which barriers order it
+}
+
+func newMemory(b *tir.Buffer, elems int, track, races bool) memory {
+	m := memory{fence: globalFence}
+	if b.Scope == tir.Shared {
+		m.fence = sharedFence
+	}
+	if b.DType.IsFloat() {
 		m.f = make([]float64, elems)
 	} else {
 		m.i = make([]int64, elems)
@@ -103,77 +140,77 @@ func newMemory(d tensor.DType, elems int, track, races bool) memory {
 		m.ready = make([]bool, elems)
 	}
 	if races {
-		m.writers, m.readers = make([]*iteration, elems), make([]*iteration, elems)
+		m.users = make([]users, elems)
 	}
 	return m
 }
 
-// frame is the state of a run.
+// forget makes the memory as if it were new.
+func (m *memory) forget() {
+	clear(m.ready)
+	clear(m.users)
+}
+
+// frame is the state of a run, or of one work-item where those take turns.
 type frame struct {
-	ctx    context.Context
+	*meter
 	ints   []int64   // variables that are not floats
 	floats []float64 // variables that are
 	lane   int64     // of the vector expression being evaluated
 	mem    []memory  // by buffer
 	boxes  [][]int64 // regions of the open blocks: lo, hi for each axis
-	steps  int64
-	limit  int64
 	at     *iteration
-	loops  int64 // executions of parallel loops, to number them
+	ids    [gridAxes]int64 // of the work-item
+	stop   func(*barrier) bool
 }
 
-// iteration is one iteration of a parallel loop.
-type iteration struct {
-	parent *iteration
-	depth  int
-	loop   int64 // the execution of the loop that it belongs to
+// meter counts what all work-items do together.
+type meter struct {
+	ctx   context.Context
+	steps int64
+	limit int64
+	work  int64 // since the context was asked
+	loops int64 // executions of parallel loops, to number them
 }
 
-// concurrent reports whether two iterations are different ones of the same execution of a loop, or inside such.
-func concurrent(a, b *iteration) bool {
-	if a == nil || b == nil || a == b {
-		return false
+// step counts an iteration.
+func (m *meter) step() {
+	m.steps++
+	if m.limit > 0 && m.steps > m.limit {
+		panic(stop{fmt.Errorf("above the limit of %d steps", m.limit)})
 	}
-	for a.depth > b.depth {
-		a = a.parent
-	}
-	for b.depth > a.depth {
-		b = b.parent
-	}
-	if a == b {
-		return false
-	}
-	for a.parent != b.parent {
-		a, b = a.parent, b.parent
-	}
-	return a.loop == b.loop
+	m.spend(1)
 }
 
-func (f *frame) step() {
-	f.steps++
-	if f.steps&4095 == 0 {
-		if err := f.ctx.Err(); err != nil {
+// spend counts work, and asks the context about every 10,000 stores.
+func (m *meter) spend(n int64) {
+	if m.work += n; m.work >= 1<<14 {
+		m.work = 0
+		if err := m.ctx.Err(); err != nil {
 			panic(stop{err})
 		}
-	}
-	if f.limit > 0 && f.steps > f.limit {
-		panic(stop{fmt.Errorf("above the limit of %d steps", f.limit)})
 	}
 }
 
 // stop ends a run from inside; run recovers it.
 type stop struct{ err error }
 
-func (c *compiler) run(ctx context.Context, name string, body func(*frame), args []*tensor.Tensor, outputs int, fresh bool) (err error) {
-	f := &frame{ctx: ctx, ints: make([]int64, c.ints), floats: make([]float64, c.floats), mem: make([]memory, len(c.buffers)),
-		boxes: make([][]int64, c.boxes), limit: c.opts.MaxSteps}
+func (c *compiler) run(ctx context.Context, body func(*frame), args []*tensor.Tensor, outputs int, fresh bool) (err error) {
+	if err := ctx.Err(); err != nil {
+		return diag.Invalid("interp", c.name, "run stopped").By(err)
+	}
+	if err := apart(c.buffers[:len(args)], outputs, args); err != nil {
+		return err
+	}
+	f := &frame{meter: &meter{ctx: ctx, limit: c.opts.MaxSteps}, ints: make([]int64, c.ints), floats: make([]float64, c.floats),
+		mem: make([]memory, len(c.buffers)), boxes: make([][]int64, c.boxes)}
 	for v, n := range c.opts.Scalars {
 		if slot, ok := c.vars[v]; ok && !v.DType.IsFloat() {
 			f.ints[slot] = n
 		}
 	}
 	for i, t := range args {
-		f.mem[i] = newMemory(t.DType, t.Elems(), fresh && i >= len(args)-outputs, c.opts.Races)
+		f.mem[i] = newMemory(c.buffers[i], t.Elems(), fresh && i >= len(args)-outputs, c.opts.Races)
 		w := tensor.Widen(t)
 		copy(f.mem[i].f, w.F)
 		copy(f.mem[i].i, w.I)
@@ -186,13 +223,17 @@ func (c *compiler) run(ctx context.Context, name string, body func(*frame), args
 			if errors.As(r.err, &d) {
 				err = d
 			} else {
-				err = diag.Invalid("interp", name, "run stopped").By(r.err)
+				err = diag.Invalid("interp", c.name, "run stopped").By(r.err)
 			}
 		default:
 			panic(r)
 		}
 	}()
-	body(f)
+	if c.device != nil {
+		c.device.run(c, f, body)
+	} else {
+		body(f)
+	}
 	for i := len(args) - outputs; i < len(args); i++ {
 		w := &tensor.Wide{DType: args[i].DType, Shape: args[i].Shape, F: f.mem[i].f, I: f.mem[i].i}
 		copy(args[i].Data, w.Narrow().Data)
