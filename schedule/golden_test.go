@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/golden"
@@ -63,14 +62,12 @@ func TestGoldens(t *testing.T) {
 // readProgram returns the function that a golden file names or holds.
 func readProgram(t *testing.T, path string) *tir.Func {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	for _, f := range txtar.Parse(data).Files {
+	for _, f := range golden.Sections(t, path) {
 		switch f.Name {
 		case "in program":
-			return readTir(t, filepath.Join("testdata/programs", strings.TrimSpace(string(f.Data))+".tir"))
+			return readTir(t, filepath.Join("testdata/programs", strings.TrimSpace(f.Text)+".tir"))
 		case "in tir":
-			return parseTir(t, path, string(f.Data))
+			return parseTir(t, path, f.Text)
 		}
 	}
 	t.Fatalf("%s has no program", path)
@@ -132,11 +129,9 @@ func TestEveryRefusalHasAGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	require.NoError(t, err)
 	for _, path := range files {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		for _, f := range txtar.Parse(data).Files {
+		for _, f := range golden.Sections(t, path) {
 			if f.Name == "err" {
-				errs = append(errs, string(f.Data))
+				errs = append(errs, f.Text)
 			}
 		}
 	}
@@ -168,13 +163,11 @@ func TestEveryPrimitiveHasAGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	require.NoError(t, err)
 	for _, path := range files {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		for _, f := range txtar.Parse(data).Files {
+		for _, f := range golden.Sections(t, path) {
 			if f.Name != "trace" {
 				continue
 			}
-			trace, err := schedule.ParseTrace(path, string(f.Data))
+			trace, err := schedule.ParseTrace(path, f.Text)
 			require.NoError(t, err)
 			for _, step := range trace.Steps {
 				if dir := filepath.Base(filepath.Dir(path)); dir == step.Name {

@@ -1,13 +1,12 @@
 package schedule_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
+	"github.com/texel-ml/texel/internal/golden"
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/tir/tirtext"
 )
@@ -17,15 +16,13 @@ func TestGoldensAreProven(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	require.NoError(t, err)
 	for _, path := range files {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		for _, f := range txtar.Parse(data).Files {
+		for _, f := range golden.Sections(t, path) {
 			if f.Name != "trace" {
 				continue
 			}
 			t.Run(path, func(t *testing.T) {
 				program := readProgram(t, path)
-				trace, err := schedule.ParseTrace(path, string(f.Data))
+				trace, err := schedule.ParseTrace(path, f.Text)
 				require.NoError(t, err)
 				s := schedule.New(program)
 				require.NoError(t, s.Replay(trace))

@@ -69,13 +69,23 @@ func Check(t *testing.T, path string, sections ...Section) {
 // In returns the section named name of the file at path.
 func In(t *testing.T, path, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	for _, f := range txtar.Parse(data).Files {
-		if f.Name == name {
-			return string(f.Data)
+	for _, s := range Sections(t, path) {
+		if s.Name == name {
+			return s.Text
 		}
 	}
 	t.Fatalf("%s: has no section %s", path, name)
 	return ""
+}
+
+// Sections returns the sections of the file at path.
+func Sections(t *testing.T, path string) []Section {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var list []Section
+	for _, f := range txtar.Parse(data).Files {
+		list = append(list, Section{f.Name, string(f.Data)})
+	}
+	return list
 }
