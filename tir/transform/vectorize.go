@@ -197,7 +197,7 @@ func (l *laneBody) stmt(s tir.Stmt) tir.Stmt {
 		return out
 	case *tir.Let:
 		if l.varies(n.Value) { // a variable is a scalar
-			return l.stmt(tir.SubstStmt(n.Body, map[*tir.Var]tir.Expr{n.Var: n.Value}))
+			return l.stmt(l.spelledOut(n))
 		}
 		leave := l.v.a.Scope()
 		defer leave()
@@ -221,6 +221,25 @@ func (l *laneBody) stmt(s tir.Stmt) tir.Stmt {
 		}
 	}
 	return l.scalarise(s)
+}
+
+// spelledOut returns a let without its variable: the value of an index stands where it is used, any other value, and one
+// that reads what the body writes, is stored first.
+func (l *laneBody) spelledOut(n *tir.Let) tir.Stmt {
+	stays := n.Var.DType == tensor.Int64
+	tir.Walk(n.Value, func(e any) bool {
+		if ld, ok := e.(*tir.Load); ok && stays {
+			_, written := accesses(n.Body, ld.Buffer)
+			stays = !written
+		}
+		return stays
+	})
+	if stays {
+		return tir.SubstStmt(n.Body, map[*tir.Var]tir.Expr{n.Var: n.Value})
+	}
+	held := &tir.Buffer{Name: n.Var.Name, DType: n.Var.DType, Shape: []int{}, Scope: tir.Local}
+	body := tir.SubstStmt(n.Body, map[*tir.Var]tir.Expr{n.Var: &tir.Load{Buffer: held}})
+	return &tir.Allocate{Buffer: held, Body: tir.Block1(append([]tir.Stmt{&tir.Store{Buffer: held, Value: n.Value}}, flatten(body)...)...)}
 }
 
 // scalarise runs a statement lane by lane.
