@@ -133,19 +133,22 @@ func (k *checker) coverGroup(axes []int, groups [][]int, by []Side) error {
 		return err
 	}
 	return outer.each(nil, func([]int64) error {
-		written := newSeen(&Claim{}, nil)
+		within, err := boxOf(len(axes), outer.point, walks...)
+		if err != nil {
+			return err
+		}
+		written := newSeen(within)
 		for _, w := range walks {
 			if err := w.each(outer.point, func(value []int64) error {
-				key, _ := written.key(value)
-				written.put(key, 0)
+				at, _ := written.place(value)
+				written.put(at, 0)
 				return nil
 			}); err != nil {
 				return err
 			}
 		}
 		return reader.each(outer.point, func(value []int64) error {
-			key, _ := written.key(value)
-			if _, ok := written.marks[key.text]; !ok {
+			if at, inside := written.place(value); !inside || !written.has(at) {
 				return fmt.Errorf("%s reads %v, which is not written before", join(outer.describe(), reader.describe()), value)
 			}
 			return nil
@@ -200,6 +203,9 @@ func empty(list []Var) bool {
 // side and one of the others. It holds when it holds of one group of axes.
 func (k *checker) distinct() error {
 	c := k.claim
+	if c.Kind == Disjoint && len(c.By) == 0 || c.Kind == Distinct && empty(c.Vars) {
+		return nil
+	}
 	sides := append([]Side{c.Side}, c.By...)
 	groups := groupsOf(sides, len(c.Map))
 	var err error
@@ -250,21 +256,25 @@ func (k *checker) distinctIn(axes []int, groups [][]int, sides []Side) error {
 		return err
 	}
 	return outer.each(nil, func([]int64) error {
-		taken := newSeen(&Claim{}, nil)
+		within, err := boxOf(len(axes), outer.point, walks...)
+		if err != nil {
+			return err
+		}
+		taken := newSeen(within)
 		for _, w := range walks {
 			if err := w.each(outer.point, func(value []int64) error {
-				key, _ := taken.key(value)
-				at := int64(w.mark)
-				if at >= 0 {
-					at = w.point[at]
+				mark := int64(w.mark)
+				if mark >= 0 {
+					mark = w.point[mark]
 				}
-				was, twice := taken.put(key, at)
+				at, _ := taken.place(value)
+				was, twice := taken.put(at, mark)
 				switch {
-				case !twice || was == at:
+				case !twice || was == mark:
 				case w.mark < 0:
 					return fmt.Errorf("both touch %v", value)
 				default:
-					return fmt.Errorf("%s = %d and %s = %d both touch %v", c.Loop.Name, was, c.Loop.Name, at, value)
+					return fmt.Errorf("%s = %d and %s = %d both touch %v", c.Loop.Name, was, c.Loop.Name, mark, value)
 				}
 				return nil
 			}); err != nil {
