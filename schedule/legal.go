@@ -346,13 +346,16 @@ func (l *lawyer) covered(at int, x *instances, a access) {
 	c.Where = tir.All(x.where, a.side.Where)
 	for _, w := range before {
 		c.By = append(c.By, w.writes(a.buffer, common(x, w))...)
-		l.complete(key, w, x)
+		l.complete(key, w, x, a.buffer)
 	}
 	l.claim(key, c, append(before, x)...)
 	if x.stores(a.buffer) {
 		return // parts of a reduction come in any order
 	}
 	for _, w := range after {
+		if l.copiesBack(at, x, w, a.buffer) {
+			continue
+		}
 		n := common(x, w)
 		d := &proof.Claim{Kind: proof.Disjoint, Subject: key + " before " + w.block.Name + " writes it", Fixed: x.vars[:n], Side: a.side, By: w.writes(a.buffer, n)}
 		d.Vars = append(append([]proof.Var{}, x.vars[n:]...), a.side.Vars...)
@@ -370,9 +373,9 @@ func (x *instances) stores(b *tir.Buffer) bool {
 	return false
 }
 
-// complete states that a reduction is finished where its result is read, and that an initial value is not written again
+// complete states that a reduction is finished where its result b is read, and that an initial value is not written again
 // between the updates that read it.
-func (l *lawyer) complete(key string, w, x *instances) {
+func (l *lawyer) complete(key string, w, x *instances, b *tir.Buffer) {
 	n := common(x, w)
 	if n == 0 {
 		return
@@ -385,7 +388,7 @@ func (l *lawyer) complete(key string, w, x *instances) {
 			}
 		}
 		// Of the reader this matters when it updates what w writes first.
-		if len(values) == 0 || run == x && !x.updates() {
+		if len(values) == 0 || run == x && !x.stores(b) {
 			continue
 		}
 		l.claim(key+" when complete", &proof.Claim{Kind: proof.Constant, Subject: "reduction " + run.block.Name, Fixed: run.vars[:n], Side: proof.Side{Map: values}}, run)

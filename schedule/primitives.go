@@ -32,8 +32,16 @@ func Primitives() []Primitive {
 		{"bind", `loop, "axis"`, func(c *Call) { c.S.Bind(c.Loop(0), c.Text(1)) }},
 		{"annotate", `loop, "key", "value"`, func(c *Call) { c.S.Annotate(c.Loop(0), c.Text(1), c.Text(2)) }},
 		// caching
-		{"cache_read", `block, operand, "scope"`, func(c *Call) { c.Give(c.S.CacheRead(c.Block(0), c.Number(1), tir.Scope(c.Text(2)))) }},
-		{"cache_write", `block, "scope"`, func(c *Call) { c.Give(c.S.CacheWrite(c.Block(0), tir.Scope(c.Text(1)))) }},
+		{"cache_read", `block, operand, "scope", [blocks]?, "region"?`, func(c *Call) {
+			c.Give(c.S.CacheReadWith(c.Block(0), c.Number(1), tir.Scope(c.Text(2)), caching(c, 3)))
+		}},
+		{"cache_write", `block, buffer?, "scope", [blocks]?, "region"?`, cacheWriteCall},
+		{"cache_inplace", `block, buffer, "scope"`, func(c *Call) {
+			fill, back := c.S.CacheInplace(c.Block(0), c.Number(1), tir.Scope(c.Text(2)))
+			c.Give(fill, back)
+		}},
+		{"read_at", `loop, block, operand, "scope"`, func(c *Call) { c.Give(c.S.ReadAt(c.Loop(0), c.Block(1), c.Number(2), tir.Scope(c.Text(3)))) }},
+		{"write_at", `loop, block, buffer, "scope"`, func(c *Call) { c.Give(c.S.WriteAt(c.Loop(0), c.Block(1), c.Number(2), tir.Scope(c.Text(3)))) }},
 		// placement
 		{"compute_at", "block, loop", func(c *Call) { c.S.ComputeAt(c.Block(0), c.Loop(1)) }},
 		{"compute_inline", "block", func(c *Call) { c.S.ComputeInline(c.Block(0)) }},

@@ -1,0 +1,148 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
+)
+
+// part is the box of a buffer that a block's instances touch while the loops below some statement run.
+type part struct {
+	box   []tir.Range // over what is bound outside of the statement; the extents are constant
+	exact bool        // every element of the box that the buffer has is touched
+}
+
+// partOf returns the part that realization c touches of region r, which is one of its block's, as the loops between the
+// statement and c run. It reports false when the part has no box of constant extents.
+func partOf(a *arith.Analyzer, c *place, r tir.Region) (part, bool) {
+	defer a.Scope()()
+	bind := map[*tir.Var]tir.Expr{}
+	for i, iv := range c.realize.Block.Iters {
+		bind[iv.Var] = c.realize.Values[i]
+	}
+	over := map[*tir.Var]tir.Range{}
+	for _, f := range c.loops {
+		a.BindLoop(f)
+		over[f.Var] = tir.Range{Min: f.Min, Extent: f.Extent}
+	}
+	indices, widths := make([]tir.Expr, len(r.Ranges)), make([]int64, len(r.Ranges))
+	for i, g := range r.Ranges {
+		n, ok := tir.AsInt(a.Simplify(tir.Subst(g.Extent, bind)))
+		if !ok || n < 1 || hasLoad(g.Min) {
+			return part{}, false
+		}
+		indices[i], widths[i] = a.Simplify(tir.Subst(g.Min, bind)), n
+	}
+	box, ok := a.Touched(indices, over)
+	if !ok {
+		return part{}, false
+	}
+	for i := range box {
+		n, ok := tir.AsInt(box[i].Extent)
+		if !ok {
+			return part{}, false
+		}
+		box[i].Extent = tir.I(int(n + widths[i] - 1))
+		if lo, fixed := tir.AsInt(box[i].Min); fixed { // not more than there is
+			first, last := max(lo, 0), min(lo+n+widths[i]-1, int64(r.Buffer.Shape[i]))
+			if last <= first {
+				return part{}, false
+			}
+			box[i] = tir.Range{Min: tir.I(int(first)), Extent: tir.I(int(last - first))}
+		}
+	}
+	exact := dense(a, indices, widths, over) && harmless(a, c.realize.Where, indices, widths, r.Buffer)
+	return part{box, exact}, true
+}
+
+// dense reports whether indices take every value of their box while the loops run. Each is Σ kᵢ·vᵢ + rest over loops that
+// no other index has; the coefficients, sorted, start at the width of one access and never jump over the reach of the
+// smaller ones.
+func dense(a *arith.Analyzer, indices []tir.Expr, widths []int64, over map[*tir.Var]tir.Range) bool {
+	type step struct{ k, extent int64 }
+	used := map[*tir.Var]bool{}
+	for i, e := range indices {
+		coeffs, rest, ok := a.Linear(e)
+		if !ok || tir.UsesAny(rest, over) {
+			return false
+		}
+		var steps []step
+		for v, k := range coeffs {
+			r, swept := over[v]
+			if !swept || k == 0 {
+				continue
+			}
+			n, isConst := tir.AsInt(a.Simplify(r.Extent))
+			if used[v] || !isConst || tir.UsesAny(r.Min, over) {
+				return false
+			}
+			used[v] = true
+			if n > 1 {
+				steps = append(steps, step{max(k, -k), n})
+			}
+		}
+		slices.SortFunc(steps, func(x, y step) int { return int(x.k - y.k) })
+		reach := widths[i]
+		for _, s := range steps {
+			if s.k > reach {
+				return false
+			}
+			reach += s.k * (s.extent - 1)
+		}
+	}
+	return true
+}
+
+// harmless reports whether a guard only keeps an access from leaving the buffer: where a part of it does not hold, an
+// index is outside.
+func harmless(a *arith.Analyzer, where tir.Expr, indices []tir.Expr, widths []int64, buf *tir.Buffer) bool {
+	for _, cond := range conjunctsOf(where) {
+		leave := a.Assume(&tir.Not{A: cond})
+		out := false
+		for i, e := range indices {
+			out = out || a.Prove(&tir.Binary{Op: tir.GE, A: e, B: tir.I(buf.Shape[i])}) ||
+				a.Prove(&tir.Binary{Op: tir.LE, A: e, B: tir.I(int(-widths[i]))})
+		}
+		leave()
+		if !out {
+			return false
+		}
+	}
+	return true
+}
+
+// partsOf returns the box around what the given realizations touch of buf: what they write, or what they read.
+func partsOf(a *arith.Analyzer, list []*place, buf *tir.Buffer, written bool) (part, bool) {
+	var all part
+	for _, c := range list {
+		regions := c.realize.Block.Reads
+		if written {
+			regions = c.realize.Block.Writes
+		}
+		for _, r := range regions {
+			if r.Buffer != buf {
+				continue
+			}
+			one, ok := partOf(a, c, r)
+			switch {
+			case !ok:
+				return part{}, false
+			case all.box == nil:
+				all = one
+			case a.Covers(one.box, all.box):
+				all = part{one.box, one.exact || all.exact && a.Covers(all.box, one.box)}
+			case a.Covers(all.box, one.box):
+			default:
+				if all.box, ok = a.Union(all.box, one.box); !ok {
+					return part{}, false
+				}
+				all.exact = false
+			}
+		}
+	}
+	return all, all.box != nil
+}
+
+// whole returns the box that is all of a buffer.
+func whole(buf *tir.Buffer) []tir.Range { return tir.Whole(buf).Ranges }
