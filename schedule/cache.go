@@ -78,12 +78,12 @@ func (s *Schedule) cacheOf(step string, buf *tir.Buffer, shape []int, scope tir.
 	if !s.inScope(step, c, scope) {
 		return nil
 	}
-	c.Name = s.bufferName(buf.Name + "_" + string(c.Scope))
+	c.Name = s.freeName(buf.Name + "_" + string(c.Scope))
 	return c
 }
 
-// bufferName returns a name that no buffer has: the wanted one, or one with a number behind it.
-func (s *Schedule) bufferName(name string) string {
+// freeName returns a name that no buffer has: the wanted one, or one with a number behind it.
+func (s *Schedule) freeName(name string) string {
 	base := name
 	for n := 1; s.bufferNamed(name); n++ {
 		name = fmt.Sprintf("%s%d", base, n)
@@ -225,7 +225,7 @@ func levelOf(path []tir.Stmt) *level {
 		}
 		path = path[:len(path)-1]
 	}
-	l := &level{whole: path[len(path)-1], path: path, stmts: flat(path[len(path)-1])}
+	l := &level{whole: path[len(path)-1], path: path, stmts: statementsOf(path[len(path)-1])}
 	for _, st := range path[:len(path)-1] {
 		if f, ok := st.(*tir.For); ok {
 			l.loops = append(l.loops, f)
@@ -234,15 +234,15 @@ func levelOf(path []tir.Stmt) *level {
 	return l
 }
 
-// flat returns the statements of nested sequences.
-func flat(st tir.Stmt) []tir.Stmt {
+// statementsOf returns the statements of nested sequences.
+func statementsOf(st tir.Stmt) []tir.Stmt {
 	seq, ok := st.(*tir.Seq)
 	if !ok {
 		return []tir.Stmt{st}
 	}
 	var list []tir.Stmt
 	for _, c := range seq.Stmts {
-		list = append(list, flat(c)...)
+		list = append(list, statementsOf(c)...)
 	}
 	return list
 }
@@ -534,5 +534,5 @@ func (s *Schedule) needs(step, node, name string) bool {
 
 // flattenRoot makes one flat sequence of the root's nested ones.
 func (s *Schedule) flattenRoot() {
-	s.setRoot(tir.Block1(flat(s.fn.Root().Body)...), s.fn.Root().Allocs)
+	s.setRoot(tir.Block1(statementsOf(s.fn.Root().Body)...), s.fn.Root().Allocs)
 }
