@@ -13,6 +13,7 @@ type instances struct {
 	block   *tir.Block
 	loops   []*tir.For // outermost first
 	values  []tir.Expr
+	around  []*instances // of the blocks around it: block, values
 	where   tir.Expr
 	top     tir.Stmt // the root's statement that holds it
 	known   bool     // every loop has bounds that are known
@@ -35,6 +36,7 @@ type gatherer struct {
 	loops []*tir.For
 	env   map[*tir.Var]tir.Expr
 	where tir.Expr
+	outer []*instances
 	top   tir.Stmt
 }
 
@@ -89,13 +91,15 @@ func (g *gatherer) realize(r *tir.BlockRealize) {
 		g.env[iv.Var] = values[i]
 	}
 	if b.Opaque || !holdsBlock(b.Body) {
-		x := &instances{realize: r, block: b, loops: g.loops, values: values, where: where, top: g.top}
+		x := &instances{realize: r, block: b, loops: g.loops, values: values, around: g.outer, where: where, top: g.top}
 		x.ranges()
 		x.access(g.env)
 		g.list = append(g.list, x)
 		return
 	}
-	old := g.where
+	old, outer := g.where, g.outer
+	g.outer = append(outer[:len(outer):len(outer)], &instances{block: b, values: values})
+	defer func() { g.where, g.outer = old, outer }()
 	if b.Init != nil {
 		g.where = where
 		for i, iv := range b.Iters { // the initial value is written by the first of the instances
@@ -107,7 +111,15 @@ func (g *gatherer) realize(r *tir.BlockRealize) {
 	}
 	g.where = where
 	g.stmt(b.Body)
-	g.where = old
+}
+
+// trail is the values of the iteration variables of the blocks around and of the block itself.
+func (x *instances) trail() []tir.Expr {
+	var list []tir.Expr
+	for _, o := range x.around {
+		list = append(list, o.values...)
+	}
+	return append(list, x.values...)
 }
 
 func holdsBlock(s tir.Stmt) bool {

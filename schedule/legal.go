@@ -6,6 +6,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/proof"
+	"github.com/texel-ml/texel/tir/verify"
 )
 
 // A scheduled function means the same as its program when
@@ -51,6 +52,10 @@ func (p proven) check(o *Obligation) error {
 // prove decides whether the step that was taken keeps the meaning of the function: each obligation holds, or did not hold
 // before either.
 func (s *Schedule) prove(step string) {
+	if err := verify.Verify(s.fn); err != nil {
+		s.fail(diag.Internal(step, "", "the step made an illegal function").By(err))
+		return
+	}
 	var failed []*Obligation
 	var why []error
 	for _, o := range Obligations(s.program, s.legal, s.fn) {
@@ -94,11 +99,9 @@ func (o *Obligation) Check() error {
 
 // Obligations returns what must be true of f, in block form, which a step made of before, and steps made of program.
 func Obligations(program, before, f *tir.Func) []*Obligation {
-	l := &lawyer{runs: gather(f), before: map[*tir.Var]*instances{}, outputs: map[*tir.Buffer]bool{}, writers: map[*tir.Buffer][]*instances{}}
+	l := &lawyer{runs: gather(f), before: map[string]*instances{}, outputs: map[*tir.Buffer]bool{}, writers: map[*tir.Buffer][]*instances{}}
 	for _, x := range gather(before) {
-		if len(x.block.Iters) > 0 {
-			l.before[x.block.Iters[0].Var] = x
-		}
+		l.before[x.block.Name] = x
 	}
 	results := program.Params[len(program.Params)-program.Outputs:]
 	for _, b := range results {
@@ -154,7 +157,7 @@ func (x *instances) writes(b *tir.Buffer, from int) []proof.Side {
 
 type lawyer struct {
 	runs    []*instances
-	before  map[*tir.Var]*instances // by the first iteration variable
+	before  map[string]*instances // by the name of the block
 	outputs map[*tir.Buffer]bool
 	writers map[*tir.Buffer][]*instances
 	list    []*Obligation
@@ -179,6 +182,7 @@ func (l *lawyer) domain(x *instances) {
 		l.fault(key, "a loop around %s has bounds that are not known", x.block.Name)
 		return
 	}
+	l.order(x)
 	c := &proof.Claim{Kind: proof.Bijection, Subject: "block " + x.block.Name, Side: proof.Side{Vars: x.vars, Where: x.where, Map: x.values}}
 	reduces := false
 	for _, iv := range x.block.Iters {
@@ -189,30 +193,52 @@ func (l *lawyer) domain(x *instances) {
 	case reduces:
 		l.reduction(key, x, c)
 	case x.updates():
-		l.each(key, c, c, x)
+		l.each(key, c, x)
 	}
 	// A block of spatial variables may compute an element again; which it must compute is what its readers demand.
 }
 
+// order states that instances of which each needs the one before come in order.
+func (l *lawyer) order(x *instances) {
+	for _, o := range append(x.around[:len(x.around):len(x.around)], x) {
+		for i, iv := range o.block.Iters {
+			if iv.Kind == tir.Ordered {
+				l.claim("order of "+o.block.Name+" around "+x.block.Name, &proof.Claim{Kind: proof.Monotone, Subject: "block " + o.block.Name,
+					Side: proof.Side{Vars: x.vars, Where: x.where, Map: o.values[i : i+1]}}, x)
+			}
+		}
+	}
+}
+
 // each states that a block takes the points of some variables once: all points of their range, or those that it took before;
-// of a block that the step made, its condition says which points there are. whole is the claim of all its variables.
-func (l *lawyer) each(key string, c, whole *proof.Claim, x *instances) {
+// of a block that the step made, its condition says which points there are.
+func (l *lawyer) each(key string, c *proof.Claim, x *instances) {
 	l.claim(key, c, x)
 	once := *c
 	once.Kind, once.Range = proof.Injection, nil
+	if len(c.Fixed) == 0 {
+		once.Map = x.trail()
+	}
 	or := []*proof.Claim{&once}
-	if b := l.before[x.block.Iters[0].Var]; b != nil && b.known && sameIters(b.block, x.block) {
-		or = append(or, &proof.Claim{Kind: proof.Cover, Subject: c.Subject, Side: proof.Side{Vars: b.vars, Where: b.where, Map: b.values}, By: []proof.Side{whole.Side}})
+	if b := l.before[x.block.Name]; b != nil && b.known && sameIters(b, x) {
+		or = append(or, &proof.Claim{Kind: proof.Cover, Subject: c.Subject, Side: proof.Side{Vars: b.vars, Where: b.where, Map: b.trail()},
+			By: []proof.Side{{Vars: x.vars, Where: x.where, Map: x.trail()}}})
 	}
 	l.list[len(l.list)-1].Or = or
 }
 
-func sameIters(a, b *tir.Block) bool {
-	if len(a.Iters) != len(b.Iters) {
+// sameIters reports whether two runs have the same iteration variables, and the blocks around them too.
+func sameIters(a, b *instances) bool {
+	if len(a.around) != len(b.around) || len(a.block.Iters) != len(b.block.Iters) {
 		return false
 	}
-	for i, iv := range a.Iters {
-		if iv != b.Iters[i] {
+	for i, iv := range a.block.Iters {
+		if iv != b.block.Iters[i] {
+			return false
+		}
+	}
+	for i := range a.around {
+		if !sameIters(a.around[i], b.around[i]) {
 			return false
 		}
 	}
@@ -262,7 +288,7 @@ func (l *lawyer) reduction(key string, x *instances, whole *proof.Claim) {
 		again = again || v.Extent > 1
 	}
 	if mixed || !again {
-		l.each(key, whole, whole, x)
+		l.each(key, whole, x)
 		return
 	}
 	var others, loopsR, inner, outer []proof.Var
@@ -287,7 +313,7 @@ func (l *lawyer) reduction(key string, x *instances, whole *proof.Claim) {
 		}
 	}
 	l.each(key+" (reduce)", &proof.Claim{Kind: proof.Bijection, Subject: whole.Subject, Fixed: others,
-		Side: proof.Side{Vars: loopsR, Where: whereR, Map: valuesR}, Range: rangeR}, whole, x)
+		Side: proof.Side{Vars: loopsR, Where: whereR, Map: valuesR}, Range: rangeR}, x)
 	if len(inner) > 0 {
 		l.claim(key+" (inside the reduction)", &proof.Claim{Kind: proof.Injection, Subject: whole.Subject, Fixed: outer,
 			Side: proof.Side{Vars: inner, Where: whereS, Map: valuesS}}, x)

@@ -33,6 +33,8 @@ func Check(c *Claim) error {
 		err = k.cover()
 	case Distinct, Disjoint:
 		err = k.distinct()
+	case Monotone:
+		err = k.monotone()
 	case Constant:
 		err = k.constant()
 	default:
@@ -277,6 +279,35 @@ func (k *checker) image() error {
 		}
 	}
 	return nil
+}
+
+// monotone decides that the value does not decrease in the order of the points. Trailing variables that the value and the
+// condition do not use leave it as it is.
+func (k *checker) monotone() error {
+	c := k.claim
+	vars := c.Vars
+	for len(vars) > 0 && !tir.Uses(c.Map[0], vars[len(vars)-1].Var) && (c.Where == nil || !tir.Uses(c.Where, vars[len(vars)-1].Var)) {
+		vars = vars[:len(vars)-1]
+	}
+	fixed := used(c.Fixed, c.Map, conjuncts(c.Where))
+	w, err := k.newWalk(fixed, vars, conjuncts(c.Where), c.Map[:1])
+	if err != nil {
+		return err
+	}
+	outer, err := k.newWalk(nil, fixed, nil, nil)
+	if err != nil {
+		return err
+	}
+	return outer.each(nil, func([]int64) error {
+		last, first := int64(0), true
+		return w.each(outer.point, func(value []int64) error {
+			if !first && value[0] < last {
+				return fmt.Errorf("%s gives %d after %d", w.describe(), value[0], last)
+			}
+			last, first = value[0], false
+			return nil
+		})
+	})
 }
 
 // constant decides that no expression uses a fixed variable.

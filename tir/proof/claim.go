@@ -26,10 +26,11 @@ const (
 	Distinct              // no two values of the variable Loop give a value in common, by f or by one of By
 	Cover                 // each value of f on D is a value of one of By
 	Disjoint              // no value of f on D is a value of one of By
+	Monotone              // f does not decrease from a point of D to the next, the first of Vars being the outermost loop
 	Constant              // f does not depend on the fixed variables
 )
 
-var kindNames = [...]string{"bijection", "onto", "injection", "distinct", "cover", "disjoint", "constant"}
+var kindNames = [...]string{"bijection", "onto", "injection", "distinct", "cover", "disjoint", "monotone", "constant"}
 
 // String is the kind's name.
 func (k Kind) String() string { return kindNames[k] }
@@ -80,6 +81,8 @@ func (c *Claim) String() string {
 		fmt.Fprintf(&b, "what %s takes is in %s", c.Side, sides(c.By, " or in "))
 	case Disjoint:
 		fmt.Fprintf(&b, "what %s takes is not in %s", c.Side, sides(c.By, " nor in "))
+	case Monotone:
+		fmt.Fprintf(&b, "%s does not decrease", c.Side)
 	case Constant:
 		fmt.Fprintf(&b, "%s does not change", c.Side)
 	}
