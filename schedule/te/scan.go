@@ -46,9 +46,10 @@ func Scan(name string, states ...Recurrence) {
 	for _, r := range states {
 		if r.State == nil || r.Init == nil || r.Update == nil {
 			def.fail("a state, its first rows or its update is missing")
-			continue
 		}
-		outs = append(outs, r.State)
+		if r.State != nil {
+			outs = append(outs, r.State)
+		}
 	}
 	claim(def, outs)
 	if def.err == nil {
