@@ -3,22 +3,26 @@ package schedule
 import "github.com/texel-ml/texel/tir"
 
 // DecomposeReduction separates the initial value of the reduction b from its updates: a new block writes it right before
-// loop l, and b only updates. l must enclose b and every loop that drives one of b's reduce variables. It returns the
-// initialising block.
+// loop l, and b only updates. l must enclose b and every loop that drives one of b's reduce variables, and compute no
+// element more than once. It returns the initialising block.
 //
 //	for i                         for i
 //	  for k            l = k        C_init(i): C[i] = 0
 //	    C(i, k)          →          for k
 //	                                  C(i, k): C[i] = C[i] + …
+//
+// A block of several results, such as argmax, initialises all of them. Only the elements that b computes are initialised:
+// what b's guard says of spatial variables guards the new block too.
 func (s *Schedule) DecomposeReduction(b Block, l Loop) Block {
-	p := s.block("decompose_reduction", b)
-	at := s.loop("decompose_reduction", l)
+	const step = "decompose_reduction"
+	p := s.block(step, b)
+	at := s.loop(step, l)
 	if p == nil || at == nil {
 		return Block{}
 	}
 	block := p.realize.Block
 	if block.Init == nil {
-		s.refuse("decompose_reduction", b.name, "has no initial value: it is no reduction, or was decomposed before")
+		s.refuse(step, b.name, "has no initial value: it is no reduction, or was decomposed before")
 		return Block{}
 	}
 	level := -1
@@ -28,20 +32,18 @@ func (s *Schedule) DecomposeReduction(b Block, l Loop) Block {
 		}
 	}
 	if level < 0 {
-		s.refuse("decompose_reduction", b.name, "does not stand inside %s", l.v.Name)
+		s.refuse(step, b.name, "does not stand inside %s", l.v.Name)
+		return Block{}
+	}
+	where, ok := s.firstGuard(step, p, level)
+	if !ok {
 		return Block{}
 	}
 	init := &tir.Block{Name: s.blockName(block.Name + "_init")}
-	bind, rename := map[*tir.Var]tir.Expr{}, map[*tir.Var]tir.Expr{}
+	bind := map[*tir.Var]tir.Expr{}
 	var values []tir.Expr
-	reduceVars := map[*tir.Var]bool{}
 	for i, iv := range block.Iters {
 		if iv.Kind != tir.Spatial {
-			for _, f := range p.loops {
-				if tir.Uses(p.realize.Values[i], f.Var) {
-					reduceVars[f.Var] = true
-				}
-			}
 			continue
 		}
 		v := s.newVar(iv.Var.Name)
@@ -49,56 +51,49 @@ func (s *Schedule) DecomposeReduction(b Block, l Loop) Block {
 		init.Iters = append(init.Iters, tir.IterVar{Var: v, Extent: iv.Extent, Kind: tir.Spatial})
 		values = append(values, p.realize.Values[i])
 	}
-	for i, f := range p.loops {
-		if i < level && reduceVars[f.Var] {
-			s.refuse("decompose_reduction", b.name, "loop %s outside %s drives a reduce variable; wanted all of them inside", f.Var.Name, l.v.Name)
-			return Block{}
-		}
-	}
-	where := conjunctsWithout(p.realize.Where, reduceVars)
 	init.Body = tir.SubstStmt(block.Init, bind)
 	init.Reads, init.Writes = tir.Accesses(init)
-	var copies []*tir.For
+	var loops []*tir.For
 	for _, f := range p.loops[level:] {
 		used := where != nil && tir.Uses(where, f.Var)
 		for _, v := range values {
 			used = used || tir.Uses(v, f.Var)
 		}
-		if !used {
-			continue
+		for _, g := range p.loops[level:] {
+			used = used || tir.Uses(g.Min, f.Var) || tir.Uses(g.Extent, f.Var)
 		}
-		c := *f
-		c.Var = s.newVar(f.Var.Name)
-		rename[f.Var] = c.Var
-		copies = append(copies, &c)
+		if used {
+			loops = append(loops, f)
+		}
 	}
-	for i, v := range values {
-		values[i] = tir.Subst(v, rename)
-	}
-	var nest tir.Stmt = &tir.BlockRealize{Values: values, Where: tir.Subst(where, rename), Block: init}
-	for i := len(copies) - 1; i >= 0; i-- {
-		copies[i].Body = nest
-		nest = copies[i]
-	}
+	loops, to := s.copiesOf(loops)
+	nest := nestOf(loops, &tir.BlockRealize{Values: substAll(values, to), Where: substWhere(where, to), Block: init})
 	update := *block
 	update.Init = nil
 	loop := swap(at.loop, p.realize, &tir.BlockRealize{Values: p.realize.Values, Where: p.realize.Where, Block: &update})
-	s.setRoot(swap(s.fn.Root().Body, at.loop, &tir.Seq{Stmts: []tir.Stmt{nest, loop}}), s.fn.Root().Allocs)
+	s.replaceIn(at, at.loop, &tir.Seq{Stmts: []tir.Stmt{nest, loop}})
 	out := s.blockNamed(init.Name)
-	s.record("decompose_reduction", operands(b, l), out)
+	s.record(step, operands(b, l), out)
 	return out
 }
 
-// conjunctsWithout returns the conjuncts of cond that use none of vars; nil stands for true.
-func conjunctsWithout(cond tir.Expr, vars map[*tir.Var]bool) tir.Expr {
-	if cond == nil {
-		return nil
+// firstGuard returns the guard of the initial value: that of the first instance of each element. It refuses when the
+// reduction is not whole inside loop number level, or when that loop computes an element again.
+func (s *Schedule) firstGuard(step string, p *place, level int) (where tir.Expr, ok bool) {
+	node := p.realize.Block.Name
+	first := map[*tir.Var]tir.Expr{}
+	for i, f := range p.loops {
+		reduces, spatial := drives(p.realize, f.Var, tir.Reduce), drives(p.realize, f.Var, tir.Spatial)
+		switch {
+		case reduces && i < level:
+			s.refuse(step, node, "loop %s outside %s drives a reduce variable; wanted all of them inside", f.Var.Name, p.loops[level].Var.Name)
+			return nil, false
+		case reduces && !spatial:
+			first[f.Var] = f.Min
+		case !reduces && !spatial && i >= level && !tir.IsConst(f.Extent, 1):
+			s.refuse(step, node, "loop %s computes every element again; wanted decompose_reduction at a loop inside", f.Var.Name)
+			return nil, false
+		}
 	}
-	if b, ok := cond.(*tir.Binary); ok && b.Op == tir.And {
-		return tir.All(conjunctsWithout(b.A, vars), conjunctsWithout(b.B, vars))
-	}
-	if tir.UsesAny(cond, vars) {
-		return nil
-	}
-	return cond
+	return p.simplified(substWhere(p.realize.Where, first)), true
 }
