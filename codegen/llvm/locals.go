@@ -183,7 +183,7 @@ func (s *survey) access(b *tir.Buffer, indices []tir.Expr) {
 		switch r := x.(type) {
 		case *tir.Ramp:
 			n, ok := s.constant(r.Stride)
-			if !ok || n != 1 || strides[d] != 1 || d != len(indices)-1 {
+			if !ok || n != 1 || strides[d] != 1 { // axes of extent 1 may follow
 				u.bad = true
 				return
 			}
