@@ -36,10 +36,10 @@ type Recurrence struct {
 //	      block S_update(i1: spatial[n] = i1):
 //	        S[t + 1, i1] = S[t, i1] + X[t + 1, i1]
 //
-// Its only variable is ordered, which keeps the steps in their order: the loop may be split, unrolled or annotated, not
-// run in parallel. The blocks inside know nothing of the time but its value, so the loops around them are free to be
-// split, reordered, vectorized and so on, and a stage of the step, whose buffer has no time axis and lives for one step,
-// may be inlined or computed at a loop of another.
+// Its only variable is ordered, which keeps the steps in their order: the loop may be split, unrolled or annotated, but
+// neither reordered nor run in parallel. The blocks inside know nothing of the time but its value. Their loops are those
+// of any function: they may be split, reordered, vectorized, unrolled or run in parallel, and a reduction decomposed. A
+// stage of the step has a buffer without an axis for the time, which lives for one step.
 func Scan(name string, states ...Recurrence) {
 	def := &definition{name: name, scan: &scan{states: states}}
 	var outs []*Tensor
