@@ -21,25 +21,29 @@ var standIns = map[string]string{
 	"cortex-a75": "neoverse-n1", "cortex-a76": "neoverse-n1", "cortex-a76ae": "neoverse-n1", "cortex-a77": "neoverse-n1",
 	"cortex-a78": "neoverse-n1", "cortex-a78ae": "neoverse-n1", "cortex-a78c": "neoverse-n1", "cortex-a710": "neoverse-n2",
 	"cortex-x1": "neoverse-v1", "cortex-x1c": "neoverse-v1", "cortex-x2": "neoverse-v2", "cortex-x3": "neoverse-v2",
-	"x86-64-v2": "nehalem", "x86-64-v3": "haswell", "x86-64-v4": "skylake-avx512", "generic": "cortex-a55",
+	"znver5": "znver4", "graniterapids": "sapphirerapids", "x86-64-v2": "nehalem", "x86-64-v3": "haswell", "x86-64-v4": "skylake-avx512", "generic": "cortex-a55",
 }
 
 // mcaModel returns the processor by whose model a target is judged, and what it stands for, if it is another.
 func mcaModel(t *target.Target) (model, standsFor string) {
-	model = t.CPU
+	core := t.CPU
+	if t.Tune != "" && t.Name == "host" && t.Arch == "x86-64" { // there a host's tune is its core by name
+		core = t.Tune
+	}
+	model = core
 	if t.Tune != "" {
 		model = t.Tune
 	}
 	if near, ok := standIns[model]; ok {
 		model = near
 	}
-	switch {
-	case model == t.CPU || t.Name == "host" && t.Tune == model && t.Arch == "x86-64": // a host's tune is its core by name
+	if model == core {
 		return model, ""
-	case t.Name == "host":
-		return model, "this host"
 	}
-	return model, t.CPU
+	if t.Name == "host" && core == t.CPU {
+		core = "this host"
+	}
+	return model, core
 }
 
 // mcaReport is the part of llvm-mca's JSON that is read.

@@ -200,6 +200,9 @@ func TestMCAModels(t *testing.T) {
 	tgt.Name, tgt.Tune = "host", "znver4"
 	model, standsFor = mcaModel(tgt)
 	require.Equal(t, []string{"znver4", ""}, []string{model, standsFor})
+	tgt.Tune = "znver5"
+	model, standsFor = mcaModel(tgt)
+	require.Equal(t, []string{"znver4", "znver5"}, []string{model, standsFor})
 	tgt.Tune = ""
 	model, standsFor = mcaModel(tgt)
 	require.Equal(t, []string{"skylake-avx512", "this host"}, []string{model, standsFor})
