@@ -147,7 +147,8 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage("%s: %v", c.CommandPath(), err) })
 	root.AddCommand(a.compileCommand(), a.runCommand(), a.benchCommand(), a.checkCommand(), a.conformanceCommand(), a.workerCommand(),
-		a.verifyCommand(), a.inspectCommand(), a.explainCommand(), a.importCommand(), a.targetsCommand(), a.cacheCommand(), a.versionCommand())
+		a.verifyCommand(), a.inspectCommand(), a.explainCommand(), a.importCommand(), a.targetsCommand(), a.cacheCommand(), a.versionCommand(),
+		a.fmtCommand(), a.interpCommand(), a.buildCommand())
 	for name, what := range notBuilt {
 		root.AddCommand(a.notBuiltCommand(name, what))
 	}
@@ -156,9 +157,9 @@ func (a *app) root() *cobra.Command {
 
 // notBuilt are the commands of the contract that this version does not have.
 var notBuilt = map[string]string{
-	"fmt": "prints Relay or tir text canonically", "opt": "runs graph passes on Relay text", "lower": "writes one .tir a fused function",
-	"schedule": "replays a trace", "reduce": "shrinks a failing program and trace", "interp": "runs the interpreter or the evaluator",
-	"build": "generates code for a .tir", "tune": "searches schedules", "quantize": "makes an int8 model", "worker": "serves measurements",
+	"opt": "runs graph passes on Relay text", "lower": "writes one .tir a fused function",
+	"schedule": "replays a trace", "reduce": "shrinks a failing program and trace",
+	"tune": "searches schedules", "quantize": "makes an int8 model", "worker": "serves measurements",
 	"records": "lists tuning records", "devices": "lists the devices here", "probe": "writes a target record of a device",
 	"export": "writes a C library or an Android archive", "sign": "signs an artifact",
 }
