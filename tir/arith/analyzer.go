@@ -6,8 +6,15 @@
 // become the same tree, quotients and remainders of sums are split where the ranges show that nothing is carried, and
 // comparisons that the ranges decide become constants.
 //
-// Index arithmetic is taken not to overflow, as tir requires of accesses; a value that a program loads from a buffer of
-// 64-bit integers has no such guarantee, and only ring laws are used on it.
+// # What may be relied on
+//
+// A simplified expression has the value of the original wherever that has one. It is a law of 64-bit arithmetic that wraps
+// around: where the known ranges let a sum or a product leave int64, and for values loaded from buffers of 64-bit
+// integers, only ring laws are used. A variable of unknown range counts as an index, at most 2⁴⁰ in either direction, and
+// index arithmetic on such is taken not to overflow, as tir requires of accesses. A range that reaches an end of int64
+// counts as unknown at that end. Where the analyzer's own arithmetic would overflow, it leaves the expression as it is.
+//
+// Each rewrite is one of the rules of rules.go.
 package arith
 
 import (
@@ -26,8 +33,11 @@ type Analyzer struct {
 	facts  []linear   // each is known to be below zero
 	truths []tir.Expr // conditions known to hold that are no linear facts
 	memo   map[tir.Expr]linear
-	depth  int // of facts used by bounds
-	splits int // of minima and maxima taken apart by bounds
+	spare  []map[tir.Expr]linear // empty ones, for memo
+	depth  int                   // of facts used by bounds
+	splits int                   // of minima and maxima taken apart by bounds
+	wide   bool                  // a variable was given a range beyond maxIndex
+	fired  [numRules]uint32
 }
 
 type saved struct {
@@ -42,13 +52,14 @@ func New() *Analyzer {
 		vars:  map[*tir.Var]interval{},
 		order: map[*tir.Var]int{},
 		bufs:  map[*tir.Buffer]int{},
-		memo:  map[tir.Expr]linear{},
 	}
 }
 
 // Scope starts a scope: leave forgets what was bound and assumed since. Leave scopes in the reverse order.
 func (a *Analyzer) Scope() (leave func()) {
 	mark, facts, truths := len(a.trail), a.facts[:len(a.facts):len(a.facts)], a.truths[:len(a.truths):len(a.truths)]
+	memo := a.memo
+	a.memo = nil
 	return func() {
 		for i := len(a.trail) - 1; i >= mark; i-- {
 			if s := a.trail[i]; s.had {
@@ -58,14 +69,31 @@ func (a *Analyzer) Scope() (leave func()) {
 			}
 		}
 		a.trail, a.facts, a.truths = a.trail[:mark], facts, truths
-		clear(a.memo)
+		if a.memo != nil {
+			clear(a.memo)
+			a.spare = append(a.spare, a.memo)
+		}
+		a.memo = memo // of the same state
 	}
+}
+
+// remember keeps the canonical form of e until something new is told.
+func (a *Analyzer) remember(e tir.Expr, l linear) {
+	if a.memo == nil {
+		if n := len(a.spare); n > 0 {
+			a.memo, a.spare = a.spare[n-1], a.spare[:n-1]
+		} else {
+			a.memo = map[tir.Expr]linear{}
+		}
+	}
+	a.memo[e] = l
 }
 
 func (a *Analyzer) set(v *tir.Var, b interval) {
 	old, had := a.vars[v]
 	a.trail = append(a.trail, saved{v, old, had})
 	a.vars[v] = b
+	a.wide = a.wide || b.assumed().within(interval{-maxIndex, maxIndex}) != b.assumed()
 	clear(a.memo)
 }
 
@@ -88,28 +116,38 @@ func (a *Analyzer) forget(v *tir.Var) {
 // Bind tells that v is in [min, min+extent). Variables bound earlier count as outer ones.
 func (a *Analyzer) Bind(v *tir.Var, min, extent int64) {
 	a.forget(v)
-	a.set(v, interval{min, addSat(min, extent-1)})
+	a.set(v, between(min, addSat(min, max(extent, 0)-1)))
 }
 
 // BindExpr tells that v is in [min, min+extent), where both may depend on variables bound before.
 func (a *Analyzer) BindExpr(v *tir.Var, min, extent tir.Expr) {
-	lo, ext := a.lin(min), a.lin(extent)
-	last := lo.plus(ext, 1)
-	last.c--
+	lo := a.lin(min)
+	last := lo.plus(a.lin(extent), 1).shifted(-1)
 	b := interval{a.bounds(lo).lo, a.bounds(a.sorted(last)).hi}
 	a.forget(v)
 	self := linear{terms: []term{{v, 1}}}
-	if len(lo.terms) > 0 && a.exact(lo) { // min - v - 1 < 0
-		f := lo.plus(self, -1)
-		f.c--
-		a.facts = append(a.facts, a.sorted(f))
+	if len(lo.terms) > 0 && lasting(lo) && a.exact(lo) { // min - v - 1 < 0
+		a.addFact(lo.plus(self, -1).shifted(-1))
 	}
-	if len(last.terms) > 0 && a.exact(last) { // v - last - 1 < 0
-		f := self.plus(last, -1)
-		f.c--
-		a.facts = append(a.facts, a.sorted(f))
+	if len(last.terms) > 0 && lasting(last) && a.exact(last) { // v - last - 1 < 0
+		a.addFact(self.plus(last, -1).shifted(-1))
 	}
 	a.set(v, b)
+}
+
+// lasting reports whether what is known of l stays true: what is loaded may be overwritten.
+func lasting(l linear) bool {
+	return !slices.ContainsFunc(l.terms, func(t term) bool { return loads(t.atom) })
+}
+
+func loads(e tir.Expr) bool {
+	found := false
+	tir.Walk(e, func(n any) bool {
+		_, load := n.(*tir.Load)
+		found = found || load
+		return !found
+	})
+	return found
 }
 
 // BindValue tells that v has the value of e, as a let does.
@@ -123,36 +161,40 @@ func (a *Analyzer) BindValue(v *tir.Var, e tir.Expr) {
 // BindLoop tells the range of a loop's variable.
 func (a *Analyzer) BindLoop(f *tir.For) { a.BindExpr(f.Var, f.Min, f.Extent) }
 
-// Assume starts a scope in which cond holds; nil says nothing.
+// Assume starts a scope in which cond holds; nil says nothing. What cond says of loaded values is not used, because a
+// statement in the scope may overwrite them.
 func (a *Analyzer) Assume(cond tir.Expr) (leave func()) {
 	leave = a.Scope()
 	if cond != nil {
-		a.assume(a.Simplify(cond))
+		a.assume(a.Simplify(cond), true)
 	}
 	return leave
 }
 
-func (a *Analyzer) assume(cond tir.Expr) {
+// under is Assume of a simplified condition, or of its opposite, for the time of evaluating one expression, in which
+// nothing is overwritten.
+func (a *Analyzer) under(cond tir.Expr, holds bool) (leave func()) {
+	leave = a.Scope()
+	if !holds {
+		cond = a.negate(cond, &tir.Not{A: cond})
+	}
+	a.assume(cond, false)
+	return leave
+}
+
+// assume records a simplified condition, or of it what lasts.
+func (a *Analyzer) assume(cond tir.Expr, lasts bool) {
 	b, ok := cond.(*tir.Binary)
-	switch {
-	case ok && b.Op == tir.And:
-		a.assume(b.A)
-		a.assume(b.B)
+	if ok && b.Op == tir.And {
+		a.assume(b.A, lasts)
+		a.assume(b.B, lasts)
 		return
-	case ok && (b.Op == tir.LT || b.Op == tir.EQ) && b.A.Type() == tir.Index:
-		d := a.lin(b.A).plus(a.lin(b.B), -1)
-		if !a.exact(d) {
-			break
-		}
-		if b.Op == tir.LT {
-			a.fact(d)
-			return
-		}
-		up, down := d, d.scale(-1) // d <= 0 and -d <= 0
-		up.c--
-		down.c--
-		a.fact(up)
-		a.fact(down)
+	}
+	if lasts && loads(cond) {
+		return
+	}
+	if ok && (b.Op == tir.LT || b.Op == tir.EQ) && b.A.Type() == tir.Index && a.assumeLinear(b) {
+		return
 	}
 	if _, ok := tir.AsInt(cond); !ok {
 		a.truths = append(a.truths, cond)
@@ -160,26 +202,49 @@ func (a *Analyzer) assume(cond tir.Expr) {
 	}
 }
 
+// assumeLinear records a comparison of sums as facts. It reports false where a side may wrap around.
+func (a *Analyzer) assumeLinear(b *tir.Binary) bool {
+	p, q := a.lin(b.A), a.lin(b.B)
+	d := p.plus(q, -1)
+	if d.over || !a.exact(p) || !a.exact(q) {
+		return false
+	}
+	if b.Op == tir.LT {
+		a.fact(d)
+		return true
+	}
+	a.fact(d.shifted(-1)) // d <= 0 and -d <= 0
+	a.fact(d.scale(-1).shifted(-1))
+	return true
+}
+
 // fact records d < 0, and narrows the range of a lone variable.
 func (a *Analyzer) fact(d linear) {
 	d = a.sorted(d)
-	if len(d.terms) == 1 {
+	if len(d.terms) == 1 && !d.over {
 		if v, ok := d.terms[0].atom.(*tir.Var); ok {
 			b, known := a.vars[v]
 			if !known {
-				b = anything
+				b = typeBounds(v.DType)
 			}
-			if k := d.terms[0].k; k > 0 {
-				b.hi = min(b.hi, floorDiv(-d.c-1, k))
+			if k := d.terms[0].k; k > 0 { // k·v <= -c - 1, which is ^c
+				b.hi = min(b.hi, floorDiv(^d.c, k))
 			} else {
-				b.lo = max(b.lo, floorDiv(d.c, -k)+1)
+				b.lo = max(b.lo, addSat(floorDiv(d.c, -k), 1))
 			}
-			a.set(v, b)
+			a.set(v, between(b.lo, b.hi))
 			return
 		}
 	}
-	a.facts = append(a.facts, d)
+	a.addFact(d)
 	clear(a.memo)
+}
+
+// addFact records d < 0, unless it says nothing.
+func (a *Analyzer) addFact(d linear) {
+	if !d.over && len(d.terms) > 0 {
+		a.facts = append(a.facts, a.sorted(d))
+	}
 }
 
 // Simplify returns an expression of the same value in canonical form; the same pointer when it already is. nil stays
@@ -249,6 +314,7 @@ func (a *Analyzer) simp(e tir.Expr) tir.Expr {
 	switch n := e.(type) {
 	case *tir.Var:
 		if b, ok := a.vars[n]; ok && b.lo == b.hi && n.DType == tensor.Int64 {
+			a.hit(foldVar)
 			return tir.I(int(b.lo))
 		}
 		return e
@@ -277,6 +343,7 @@ func (a *Analyzer) simp(e tir.Expr) tir.Expr {
 	case *tir.Ramp:
 		base, stride := a.Simplify(n.Base), a.Simplify(n.Stride)
 		if tir.IsConst(stride, 0) {
+			a.hit(rampStill)
 			return &tir.Broadcast{A: base, Lanes: n.Lanes}
 		}
 		return &tir.Ramp{Base: base, Stride: stride, Lanes: n.Lanes}
@@ -308,11 +375,16 @@ func (a *Analyzer) simpBinary(n *tir.Binary) tir.Expr {
 		return a.vector(n)
 	case t.DType.IsFloat():
 		x, y := a.Simplify(n.A), a.Simplify(n.B)
-		if isOne(y) && (n.Op == tir.Mul || n.Op == tir.Div) {
+		switch {
+		case isOne(y) && n.Op == tir.Mul:
+			a.hit(mulFloatOne)
 			return x
-		}
-		if isOne(x) && n.Op == tir.Mul {
+		case isOne(x) && n.Op == tir.Mul:
+			a.hit(mulFloatOne)
 			return y
+		case isOne(y) && n.Op == tir.Div:
+			a.hit(divFloatOne)
+			return x
 		}
 		return tir.Bin(n.Op, x, y)
 	}
@@ -334,18 +406,20 @@ func isOne(e tir.Expr) bool {
 func (a *Analyzer) simpSelect(n *tir.Select) tir.Expr {
 	cond := a.Simplify(n.Cond)
 	if v, ok := tir.AsInt(cond); ok {
+		a.hit(selectDecided)
 		if v != 0 {
 			return a.Simplify(n.Then)
 		}
 		return a.Simplify(n.Else)
 	}
-	undo := a.Assume(cond)
+	undo := a.under(cond, true)
 	then := a.Simplify(n.Then)
 	undo()
-	undo = a.Assume(&tir.Not{A: cond})
+	undo = a.under(cond, false)
 	els := a.Simplify(n.Else)
 	undo()
 	if tir.Equal(then, els) {
+		a.hit(selectSame)
 		return then
 	}
 	return &tir.Select{Cond: cond, Then: then, Else: els}
@@ -356,23 +430,28 @@ func (a *Analyzer) simpCast(n *tir.Cast) tir.Expr {
 	x := a.Simplify(n.A)
 	for {
 		if x.Type().DType == n.DType {
+			a.hit(castSame)
 			return x
 		}
 		inner, ok := x.(*tir.Cast)
 		if !ok || !widens(inner.A.Type().DType, inner.DType) {
 			break
 		}
+		a.hit(castWidened)
 		x = inner.A
 	}
 	switch c := x.(type) {
 	case *tir.Int:
 		if n.DType.IsInt() && c.DType != tensor.Uint64 {
-			return tir.Bin(tir.Add, &tir.Int{DType: n.DType, Value: c.Value}, &tir.Int{DType: n.DType})
+			a.hit(castInt)
+			return &tir.Int{DType: n.DType, Value: tensor.Wrap(n.DType, c.Value)}
 		}
 		if n.DType == tensor.Float32 && c.DType != tensor.Uint64 {
+			a.hit(castFloat)
 			return &tir.Float{DType: n.DType, Value: float64(float32(c.Value))}
 		}
 	case *tir.Broadcast:
+		a.hit(castBroadcast)
 		return &tir.Broadcast{A: a.Simplify(&tir.Cast{DType: n.DType, A: c.A}), Lanes: c.Lanes}
 	}
 	return &tir.Cast{DType: n.DType, A: x}

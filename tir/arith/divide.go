@@ -25,43 +25,56 @@ func gcd(a, b int64) int64 {
 
 // divide simplifies the four divisions.
 func (a *Analyzer) divide(op tir.BinaryOp, x, y linear) linear {
+	quotient := op == tir.Div || op == tir.FloorDiv
 	if len(y.terms) == 0 && y.c == 1 {
-		if op == tir.Div || op == tir.FloorDiv {
+		if quotient {
+			a.hit(divOne)
 			return x
 		}
+		a.hit(modOne)
 		return linear{}
 	}
 	bx, by := a.bounds(x), a.bounds(y)
 	if (op == tir.Div || op == tir.Mod) && bx.lo >= 0 && by.lo > 0 {
-		if op == tir.Div {
-			op = tir.FloorDiv
-		} else {
-			op = tir.FloorMod
-		}
+		a.hit(truncToFloor)
+		op += tir.FloorDiv - tir.Div
 	}
 	floor := op == tir.FloorDiv || op == tir.FloorMod
-	if floor && len(y.terms) == 0 && y.c != 0 && y.c > minInt && a.exact(x) {
-		if op == tir.FloorDiv {
+	exact := floor && a.exact(x)
+	if exact && len(y.terms) == 0 && y.c != 0 && y.c > minInt {
+		if quotient {
 			return a.floorDiv(x, y.c)
 		}
 		return a.floorMod(x, y.c)
 	}
-	if floor && by.lo > 0 && bx.lo >= 0 && a.exact(x) && a.exact(y) && a.bounds(a.sorted(x.plus(y, -1))).hi < 0 {
-		if op == tir.FloorDiv { // 0 <= x < y
+	if exact && by.lo > 0 && bx.lo >= 0 && a.exact(y) && a.bounds(a.sorted(x.plus(y, -1))).hi < 0 {
+		a.hit(divSmaller)
+		if quotient {
 			return linear{}
 		}
 		return x
 	}
 	if len(x.terms) == 0 && x.c == 0 && by.lo > 0 {
+		a.hit(divZero)
 		return linear{}
 	}
 	return a.single(tir.Bin(op, x.expr(), y.expr()))
 }
 
-// floorDiv returns l//c for a constant c other than 0, taking out what c divides: (a·c + b)//c → a + b//c.
+// undivided returns l//c or l%%c as one term.
+func (a *Analyzer) undivided(op tir.BinaryOp, l linear, c int64) linear {
+	return a.single(&tir.Binary{Op: op, A: l.expr(), B: tir.I(int(c))})
+}
+
+// floorDiv returns l//c for an exact l and a constant c other than 0, taking out what c divides: (a·c + b)//c → a + b//c.
 func (a *Analyzer) floorDiv(l linear, c int64) linear {
 	if c < 0 {
-		return a.floorDiv(l.scale(-1), -c)
+		neg := l.scale(-1)
+		if !a.exact(neg) {
+			return a.undivided(tir.FloorDiv, l, c)
+		}
+		a.hit(divNegative)
+		return a.floorDiv(neg, -c)
 	}
 	if c == 1 {
 		return l
@@ -74,75 +87,148 @@ func (a *Analyzer) floorDiv(l linear, c int64) linear {
 			r.terms = append(r.terms, t)
 		}
 	}
-	return a.sorted(q.plus(a.divRest(a.sorted(r), c), 1))
+	r = a.sorted(r)
+	rest, ok := a.divRest(r, c)
+	if !ok {
+		return a.undivided(tir.FloorDiv, l, c)
+	}
+	if len(q.terms) > 0 || q.c != 0 {
+		a.hit(divTakeOut)
+		rest = q.plus(rest, 1)
+	}
+	return a.sorted(rest)
 }
 
-// divRest divides what c divides no term of. Its constant is in [0, c).
-func (a *Analyzer) divRest(r linear, c int64) linear {
+// divRest divides what c divides no term of. Its constant is in [0, c). It reports false when r may wrap around.
+func (a *Analyzer) divRest(r linear, c int64) (linear, bool) {
 	if m, ok := a.quotient(r, c); ok {
-		return constant(m)
+		if len(r.terms) > 0 {
+			a.hit(divOneValue)
+		}
+		return constant(m), true
 	}
 	if len(r.terms) == 1 && r.terms[0].k == 1 {
 		if b, ok := r.terms[0].atom.(*tir.Binary); ok {
-			k, isConst := tir.AsInt(b.B)
-			switch {
-			case !isConst || k <= 0 || k > maxInt/c || r.c > maxInt/k:
-			case b.Op == tir.FloorDiv: // (x//k + d)//c → (x + d·k)//(k·c)
-				return a.floorDiv(a.lin(b.A).plus(constant(r.c*k), 1), k*c)
-			case b.Op == tir.FloorMod && r.c == 0 && k%c == 0: // (x%%k)//c → (x//c)%%(k/c)
-				return a.floorMod(a.floorDiv(a.lin(b.A), c), k/c)
+			if l, ok := a.divDivided(b, r.c, c); ok {
+				return l, true
 			}
 		}
 	}
-	if big, _, g, ok := a.carryFree(r, c); ok { // (g·X + rest)//c → X//(c/g) where 0 <= rest < g
-		return a.floorDiv(big, c/g)
+	if !a.exact(r) {
+		return linear{}, false
 	}
-	return a.single(&tir.Binary{Op: tir.FloorDiv, A: r.expr(), B: tir.I(int(c))})
+	if big, _, g, ok := a.carryFree(r, c); ok {
+		a.hit(divCarryFree)
+		return a.floorDiv(big, c/g), true
+	}
+	return a.undivided(tir.FloorDiv, r, c), true
 }
 
-// floorMod returns l%%c for a constant c other than 0.
+// divDivided divides a quotient or a remainder b, plus n, by c once more.
+func (a *Analyzer) divDivided(b *tir.Binary, n, c int64) (linear, bool) {
+	k, isConst := tir.AsInt(b.B)
+	if !isConst || k <= 0 {
+		return linear{}, false
+	}
+	switch b.Op {
+	case tir.FloorDiv:
+		x := a.lin(b.A)
+		all, fits := mul(k, c)
+		add, fits2 := mul(n, k)
+		if y := x.shifted(add); fits && fits2 && a.exact(x) && a.exact(y) {
+			a.hit(divDiv)
+			return a.floorDiv(y, all), true
+		}
+	case tir.FloorMod:
+		if x := a.lin(b.A); n == 0 && k%c == 0 && a.exact(x) {
+			a.hit(divMod)
+			return a.floorMod(a.floorDiv(x, c), k/c), true
+		}
+	}
+	return linear{}, false
+}
+
+// floorMod returns l%%c for an exact l and a constant c other than 0.
 func (a *Analyzer) floorMod(l linear, c int64) linear {
 	if c < 0 {
-		return a.floorMod(l.scale(-1), -c).scale(-1)
+		neg := l.scale(-1)
+		if !a.exact(neg) {
+			return a.undivided(tir.FloorMod, l, c)
+		}
+		a.hit(modNegative)
+		return a.floorMod(neg, -c).scale(-1)
 	}
 	if c == 1 {
 		return linear{}
 	}
 	r := linear{c: floorMod(l.c, c)}
 	for _, t := range l.terms {
-		if k := t.k % c; k != 0 {
-			r.terms = append(r.terms, term{t.atom, k})
+		k := t.k % c
+		if k != t.k {
+			a.hit(modReduce)
 		}
+		if k == 0 {
+			continue
+		}
+		if b, ok := a.residue(t.atom, k, c); ok {
+			a.hit(modModular)
+			r.c = floorMod(r.c+b, c)
+			continue
+		}
+		r.terms = append(r.terms, term{t.atom, k})
 	}
 	r = a.sorted(r)
 	if m, ok := a.quotient(r, c); ok {
-		r.c -= m * c
-		return r
+		if len(r.terms) > 0 {
+			a.hit(modOneQuotient)
+		}
+		return r.shifted(-m * c)
 	}
-	for i, t := range r.terms { // k·(x%%m) → k·x where c divides k·m
+	if !a.exact(r) {
+		return a.undivided(tir.FloorMod, l, c)
+	}
+	if l, ok := a.modOfMod(r, c); ok {
+		return l
+	}
+	if big, rest, g, ok := a.carryFree(r, c); ok {
+		if l := rest.plus(a.floorMod(big, c/g), g); !l.over {
+			a.hit(modCarryFree)
+			return a.sorted(a.recombine(l))
+		}
+	}
+	return a.undivided(tir.FloorMod, r, c)
+}
+
+// modOfMod drops a remainder inside of r%%c: k·(x%%m) → k·x where c divides k·m.
+func (a *Analyzer) modOfMod(r linear, c int64) (linear, bool) {
+	for i, t := range r.terms {
 		b, ok := t.atom.(*tir.Binary)
 		if !ok || b.Op != tir.FloorMod {
 			continue
 		}
-		if m, ok := tir.AsInt(b.B); ok && m > 0 && m <= maxInt/max(t.k, -t.k) && t.k*m%c == 0 {
-			rest := linear{slices.Delete(slices.Clone(r.terms), i, i+1), r.c}
-			return a.floorMod(a.recombine(rest.plus(a.lin(b.A), t.k)), c)
+		m, ok := tir.AsInt(b.B)
+		if p, fits := mul(t.k, m); !ok || m <= 0 || !fits || p%c != 0 {
+			continue
+		}
+		x := a.lin(b.A)
+		rest := linear{terms: slices.Delete(slices.Clone(r.terms), i, i+1), c: r.c}
+		if l := a.recombine(rest.plus(x, t.k)); a.exact(x) && a.exact(l) {
+			a.hit(modMod)
+			return a.floorMod(l, c), true
 		}
 	}
-	if big, rest, g, ok := a.carryFree(r, c); ok { // (g·X + rest)%%c → g·(X%%(c/g)) + rest
-		return a.sorted(a.recombine(rest.plus(a.floorMod(big, c/g), g)))
-	}
-	return a.single(&tir.Binary{Op: tir.FloorMod, A: r.expr(), B: tir.I(int(c))})
+	return linear{}, false
 }
 
 // quotient returns the constant that r//c is, if it is one.
 func (a *Analyzer) quotient(r linear, c int64) (int64, bool) {
 	b := a.bounds(r)
-	if b.lo == minInt || b.hi == maxInt || b.lo > b.hi {
+	if !b.finite() || b.empty() {
 		return 0, false
 	}
 	m := floorDiv(b.lo, c)
-	return m, m == floorDiv(b.hi, c)
+	_, fits := mul(m, c)
+	return m, fits && m == floorDiv(b.hi, c)
 }
 
 // carryFree writes r as g·big + rest with 0 <= rest < g, g > 1 dividing c: the largest such g.
@@ -178,7 +264,6 @@ func (a *Analyzer) splitBy(r linear, g int64) (big, rest linear, ok bool) {
 	if !ok {
 		return big, rest, false
 	}
-	big.c += m
-	rest.c -= m * g
-	return big, rest, true
+	big, rest = big.shifted(m), rest.shifted(-m*g)
+	return big, rest, !big.over && !rest.over
 }

@@ -11,6 +11,7 @@ import (
 type linear struct {
 	terms []term
 	c     int64
+	over  bool // a coefficient left int64: the terms say nothing
 }
 
 type term struct {
@@ -29,44 +30,74 @@ func (a *Analyzer) single(atom tir.Expr) linear {
 	}
 	l := linear{terms: []term{{atom, 1}}}
 	if len(a.facts) > 0 && a.depth == 0 {
-		if b := a.bounds(l); b.lo == b.hi && b.finite() { // facts may leave one value
+		if b := a.bounds(l); b.lo == b.hi && b.finite() {
+			a.hit(foldFact)
 			return constant(b.lo)
 		}
 	}
 	return l
 }
 
+// sum returns x + y, and marks l when that leaves int64.
+func (l *linear) sum(x, y int64) int64 {
+	s, fits := add(x, y)
+	l.over = l.over || !fits
+	return s
+}
+
+// product returns x · y, and marks l when that leaves int64.
+func (l *linear) product(x, y int64) int64 {
+	p, fits := mul(x, y)
+	l.over = l.over || !fits
+	return p
+}
+
 // plus returns l + k·o, not sorted.
 func (l linear) plus(o linear, k int64) linear {
-	out := linear{make([]term, len(l.terms), len(l.terms)+len(o.terms)), l.c + k*o.c}
-	copy(out.terms, l.terms)
-	for _, t := range o.terms {
-		out.add(t.atom, k*t.k)
+	if len(o.terms) == 0 {
+		l.c = l.sum(l.c, l.product(k, o.c))
+		l.over = l.over || o.over
+		return l
 	}
-	out.terms = slices.DeleteFunc(out.terms, func(t term) bool { return t.k == 0 })
+	out := linear{terms: make([]term, len(l.terms), len(l.terms)+len(o.terms)), over: l.over || o.over}
+	copy(out.terms, l.terms)
+	out.c = out.sum(l.c, out.product(k, o.c))
+	zero := false
+	for _, t := range o.terms {
+		zero = out.add(t.atom, out.product(k, t.k)) || zero
+	}
+	if zero {
+		out.terms = slices.DeleteFunc(out.terms, func(t term) bool { return t.k == 0 })
+	}
 	return out
 }
 
-// add adds k·atom in place, leaving zero coefficients.
-func (l *linear) add(atom tir.Expr, k int64) {
+// shifted returns l + c.
+func (l linear) shifted(c int64) linear {
+	l.c = l.sum(l.c, c)
+	return l
+}
+
+// add adds k·atom in place, and reports whether it leaves a zero coefficient.
+func (l *linear) add(atom tir.Expr, k int64) bool {
 	for i := range l.terms {
 		if tir.Equal(l.terms[i].atom, atom) {
-			l.terms[i].k += k
-			return
+			l.terms[i].k = l.sum(l.terms[i].k, k)
+			return l.terms[i].k == 0
 		}
 	}
 	l.terms = append(l.terms, term{atom, k})
+	return k == 0
 }
 
 func (l linear) scale(k int64) linear {
 	if k == 0 {
-		return linear{}
+		return linear{over: l.over}
 	}
-	out := linear{make([]term, 0, len(l.terms)), l.c * k}
-	for _, t := range l.terms {
-		if t.k*k != 0 {
-			out.terms = append(out.terms, term{t.atom, t.k * k})
-		}
+	out := linear{terms: make([]term, len(l.terms)), over: l.over}
+	out.c = out.product(l.c, k)
+	for i, t := range l.terms {
+		out.terms[i] = term{t.atom, out.product(t.k, k)}
 	}
 	return out
 }
@@ -130,7 +161,7 @@ func scaled(e tir.Expr, k int64) tir.Expr {
 	return &tir.Binary{Op: tir.Mul, A: e, B: &tir.Int{DType: tensor.Int64, Value: k}}
 }
 
-// lin returns the canonical form of a scalar int64 expression.
+// lin returns the canonical form of a scalar int64 expression, never an overflown one.
 func (a *Analyzer) lin(e tir.Expr) linear {
 	switch n := e.(type) {
 	case *tir.Int:
@@ -138,6 +169,7 @@ func (a *Analyzer) lin(e tir.Expr) linear {
 	case *tir.Var:
 		a.rank(n)
 		if b, ok := a.vars[n]; ok && b.lo == b.hi {
+			a.hit(foldVar)
 			return constant(b.lo)
 		}
 		return linear{terms: []term{{n, 1}}}
@@ -146,7 +178,7 @@ func (a *Analyzer) lin(e tir.Expr) linear {
 		return l
 	}
 	l := a.sorted(a.linOf(e))
-	a.memo[e] = l
+	a.remember(e, l)
 	return l
 }
 
@@ -159,19 +191,36 @@ func (a *Analyzer) linOf(e tir.Expr) linear {
 		}
 		return a.single(out)
 	}
-	switch b.Op {
-	case tir.Add:
-		return a.recombine(a.lin(b.A).plus(a.lin(b.B), 1))
-	case tir.Sub:
-		return a.recombine(a.lin(b.A).plus(a.lin(b.B), -1))
-	case tir.Mul:
-		return a.multiply(a.lin(b.A), a.lin(b.B))
-	case tir.FloorDiv, tir.FloorMod, tir.Div, tir.Mod:
-		return a.divide(b.Op, a.lin(b.A), a.lin(b.B))
-	case tir.Min, tir.Max:
-		return a.extremum(b.Op, a.lin(b.A), a.lin(b.B))
+	if b.Op > tir.Max {
+		return a.single(tir.Bin(b.Op, a.Simplify(b.A), a.Simplify(b.B)))
 	}
-	return a.single(tir.Bin(b.Op, a.Simplify(b.A), a.Simplify(b.B)))
+	x, y := a.lin(b.A), a.lin(b.B)
+	l := a.arithmetic(b.Op, x, y)
+	if l.over { // left as it is
+		return a.single(&tir.Binary{Op: b.Op, A: x.expr(), B: y.expr()})
+	}
+	return l
+}
+
+// arithmetic applies one of the operators from Add to Max.
+func (a *Analyzer) arithmetic(op tir.BinaryOp, x, y linear) linear {
+	switch op {
+	case tir.Add, tir.Sub:
+		k := int64(1)
+		if op == tir.Sub {
+			k = -1
+		}
+		sum := x.plus(y, k)
+		if len(sum.terms) < len(x.terms)+len(y.terms) {
+			a.hit(collect)
+		}
+		return a.recombine(sum)
+	case tir.Mul:
+		return a.multiply(x, y)
+	case tir.Min, tir.Max:
+		return a.extremum(op, x, y)
+	}
+	return a.divide(op, x, y)
 }
 
 // multiply multiplies out sums; what is not linear becomes a product of atoms in order.
@@ -189,10 +238,13 @@ func (a *Analyzer) multiply(x, y linear) linear {
 		}
 		return a.single(&tir.Binary{Op: tir.Mul, A: p, B: q})
 	}
+	if len(x.terms) > 1 || x.c != 0 || len(y.terms) > 1 || y.c != 0 {
+		a.hit(distribute)
+	}
 	out := x.scale(y.c).plus(linear{terms: y.terms}, x.c)
 	for _, s := range x.terms {
 		for _, t := range y.terms {
-			out = out.plus(linear{terms: []term{{a.product(s.atom, t.atom), 1}}}, s.k*t.k)
+			out = out.plus(linear{terms: []term{{a.product(s.atom, t.atom), 1}}}, out.product(s.k, t.k))
 		}
 	}
 	return out
@@ -211,7 +263,10 @@ func (a *Analyzer) product(x, y tir.Expr) tir.Expr {
 	}
 	split(x)
 	split(y)
-	slices.SortStableFunc(factors, a.compareAtoms)
+	if !slices.IsSortedFunc(factors, a.compareAtoms) {
+		a.hit(orderFactors)
+		slices.SortStableFunc(factors, a.compareAtoms)
+	}
 	out := factors[0]
 	for _, f := range factors[1:] {
 		out = &tir.Binary{Op: tir.Mul, A: out, B: f}
@@ -222,12 +277,13 @@ func (a *Analyzer) product(x, y tir.Expr) tir.Expr {
 // extremum simplifies min and max by the sign of the difference.
 func (a *Analyzer) extremum(op tir.BinaryOp, x, y linear) linear {
 	d := a.sorted(x.plus(y, -1))
-	if len(d.terms) == 0 || a.exact(d) {
-		b := a.bounds(d)
-		if b.hi <= 0 == (op == tir.Min) && (b.hi <= 0 || b.lo >= 0) {
-			return x
-		}
-		if b.hi <= 0 || b.lo >= 0 {
+	if b := a.bounds(d); b.hi <= 0 || b.lo >= 0 {
+		same := len(d.terms) == 0 && d.c == 0
+		if same || a.exact(x) && a.exact(y) {
+			a.hit(minDecided + rule(op-tir.Min))
+			if (b.hi <= 0) == (op == tir.Min) {
+				return x
+			}
 			return y
 		}
 	}
@@ -241,7 +297,7 @@ func (a *Analyzer) extremum(op tir.BinaryOp, x, y linear) linear {
 // recombine undoes splits: k·m·(y//m) + k·(y%%m) → k·y, and k·m·((y//m)%%n) + k·(y%%m) → k·(y%%(m·n)).
 func (a *Analyzer) recombine(l linear) linear {
 again:
-	if len(l.terms) < 2 {
+	if len(l.terms) < 2 || l.over {
 		return l
 	}
 	for i, t := range l.terms {
@@ -250,8 +306,8 @@ again:
 			continue
 		}
 		m, ok := tir.AsInt(mod.B)
-		step := t.k * m
-		if !ok || m <= 0 || step/m != t.k {
+		step, fits := mul(t.k, m)
+		if !ok || m <= 0 || !fits {
 			continue
 		}
 		y := a.lin(mod.A)
@@ -264,10 +320,16 @@ again:
 		}
 		found := true
 		for _, s := range q.terms {
-			found = found && l.find(s.atom) == step*s.k
+			k, fits := mul(step, s.k)
+			found = found && fits && l.find(s.atom) == k
 		}
 		if found {
-			l = l.plus(linear{terms: []term{t}}, -1).plus(y, t.k).plus(q, -step)
+			joined := l.plus(linear{terms: []term{t}}, -1).plus(y, t.k).plus(q, -step)
+			if joined.over {
+				continue
+			}
+			a.hit(joinDivMod)
+			l = joined
 			goto again
 		}
 		for j, s := range l.terms {
@@ -280,35 +342,14 @@ again:
 				continue
 			}
 			both := linear{terms: []term{t, s}}
-			l = l.plus(both, -1).plus(a.floorMod(y, m*n), t.k)
+			joined := l.plus(both, -1).plus(a.floorMod(y, m*n), t.k)
+			if joined.over {
+				continue
+			}
+			a.hit(joinModMod)
+			l = joined
 			goto again
 		}
 	}
 	return l
-}
-
-// exact reports whether l cannot have wrapped around: everything in it is bounded or an index.
-func (a *Analyzer) exact(l linear) bool {
-	for _, t := range l.terms {
-		if _, ok := t.atom.(*tir.Var); ok {
-			continue
-		}
-		if b := a.atomBounds(t.atom); b.lo > minInt && b.hi < maxInt {
-			continue
-		}
-		loads := false
-		tir.Walk(t.atom, func(n any) bool {
-			switch n := n.(type) {
-			case *tir.Load, *tir.Call:
-				loads = true
-			case *tir.Cast:
-				loads = loads || !n.A.Type().DType.IsInt()
-			}
-			return !loads
-		})
-		if loads {
-			return false
-		}
-	}
-	return true
 }

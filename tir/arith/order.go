@@ -20,8 +20,13 @@ func (a *Analyzer) compareAtoms(x, y tir.Expr) int {
 }
 
 func (a *Analyzer) outermost(e tir.Expr) int {
-	if v, ok := e.(*tir.Var); ok {
-		return a.rank(v)
+	switch n := e.(type) {
+	case *tir.Var:
+		return a.rank(n)
+	case *tir.Int:
+		return math.MaxInt
+	case *tir.Binary:
+		return min(a.outermost(n.A), a.outermost(n.B))
 	}
 	first := math.MaxInt
 	tir.Walk(e, func(n any) bool {

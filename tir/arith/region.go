@@ -11,8 +11,12 @@ import (
 func (a *Analyzer) Touched(indices []tir.Expr, over map[*tir.Var]tir.Range) ([]tir.Range, bool) {
 	out := make([]tir.Range, len(indices))
 	for i, e := range indices {
+		if e.Type() == tir.Index && !tir.UsesAny(e, over) {
+			out[i] = tir.Range{Min: a.lin(e).expr(), Extent: tir.I(1)}
+			continue
+		}
 		s, ok := a.sweepVector(e, over)
-		if !ok {
+		if !ok || !a.exactSpan(s) {
 			return nil, false
 		}
 		out[i] = tir.Range{Min: s.min.expr(), Extent: tir.I(int(s.last + 1))}
@@ -26,47 +30,61 @@ type span struct {
 	last int64
 }
 
+// plus adds k times another span. It reports false when its reach leaves int64.
+func (s span) plus(o span, k int64) (span, bool) {
+	reach, fits := mul(o.last, k)
+	s.min = s.min.plus(o.min, k)
+	if reach < 0 {
+		s.min = s.min.shifted(reach)
+		reach = -reach
+	}
+	last, fits2 := end(add(s.last, reach))
+	s.last = last
+	return s, fits && fits2 && !s.min.over
+}
+
+// exactSpan reports whether no value of a span wraps around.
+func (a *Analyzer) exactSpan(s span) bool { return a.exact(s.min) && a.exact(s.min.shifted(s.last)) }
+
 func (a *Analyzer) sweepVector(e tir.Expr, over map[*tir.Var]tir.Range) (span, bool) {
 	switch n := e.(type) {
 	case *tir.Broadcast:
-		return a.sweep(a.lin(n.A), over)
+		return a.sweepIndex(n.A, over)
 	case *tir.Ramp:
-		s, ok := a.sweep(a.lin(n.Base), over)
+		s, ok := a.sweepIndex(n.Base, over)
 		stride, isConst := tir.AsInt(a.Simplify(n.Stride))
 		if !ok || !isConst {
 			return s, false
 		}
-		reach := stride * int64(n.Lanes-1)
-		if reach < 0 {
-			s.min.c += reach
-			reach = -reach
-		}
-		s.last += reach
-		return s, true
+		s, ok = s.plus(span{last: int64(n.Lanes - 1)}, stride)
+		return s, ok
 	}
 	if e.Type() != tir.Index {
 		return span{}, false
 	}
-	return a.sweep(a.lin(e), over)
+	return a.sweepIndex(e, over)
 }
 
-func (a *Analyzer) sweep(l linear, over map[*tir.Var]tir.Range) (span, bool) {
-	out := span{min: constant(l.c)}
+func (a *Analyzer) sweepIndex(e tir.Expr, over map[*tir.Var]tir.Range) (span, bool) {
+	l := a.lin(e)
+	if tir.UsesAny(e, over) && !a.exact(l) {
+		return span{}, false
+	}
+	return a.sweep(l, over)
+}
+
+// sweep returns the span of an exact l.
+func (a *Analyzer) sweep(l linear, over map[*tir.Var]tir.Range) (out span, ok bool) {
+	out = span{min: constant(l.c)}
 	for _, t := range l.terms {
-		if !tir.UsesAny(t.atom, over) {
-			out.min = out.min.plus(linear{terms: []term{t}}, 1)
-			continue
+		s := span{min: linear{terms: []term{{t.atom, 1}}}}
+		if tir.UsesAny(t.atom, over) {
+			if s, ok = a.sweepAtom(t.atom, over); !ok {
+				return out, false
+			}
 		}
-		s, ok := a.sweepAtom(t.atom, over)
-		if !ok || mulSat(s.last, t.k) == maxInt || mulSat(s.last, t.k) == minInt {
+		if out, ok = out.plus(s, t.k); !ok {
 			return out, false
-		}
-		out.min = out.min.plus(s.min, t.k)
-		if t.k < 0 {
-			out.min.c += t.k * s.last
-			out.last -= t.k * s.last
-		} else {
-			out.last += t.k * s.last
 		}
 	}
 	out.min = a.sorted(a.recombine(out.min))
@@ -82,38 +100,17 @@ func (a *Analyzer) sweepAtom(e tir.Expr, over map[*tir.Var]tir.Range) (span, boo
 			return a.constantSpan(e)
 		}
 		s, ok := a.sweep(a.lin(r.Min), without(over, n))
-		s.last += max(extent-1, 0)
-		return s, ok
+		if !ok {
+			return a.constantSpan(e)
+		}
+		return s.plus(span{last: max(extent, 1) - 1}, 1)
 	case *tir.Binary:
-		x, okx := a.sweep(a.lin(n.A), over)
-		c, isConst := tir.AsInt(n.B)
-		switch n.Op {
-		case tir.FloorDiv:
-			if okx && isConst && c > 0 && a.exact(x.min) {
-				r := a.bounds(a.floorMod(x.min, c)) // the largest remainder reaches farthest
-				if !r.finite() {
-					r.hi = c - 1
-				}
-				return span{a.floorDiv(x.min, c), (r.hi + x.last) / c}, true
-			}
-		case tir.FloorMod:
-			if okx && isConst && c > 0 && a.exact(x.min) {
-				m := a.floorMod(x.min, c)
-				if r := a.bounds(m); r.finite() && r.hi+x.last < c {
-					return span{m, x.last}, true
-				}
-				return span{constant(0), c - 1}, true
-			}
-		case tir.Min, tir.Max:
-			y, oky := a.sweep(a.lin(n.B), over)
-			if okx && oky {
-				// both ends move at most as far as their operands' do
-				return span{a.extremum(n.Op, x.min, y.min), max(x.last, y.last)}, true
-			}
+		if s, ok := a.sweepBinary(n, over); ok {
+			return s, true
 		}
 	case *tir.Select:
-		x, okx := a.sweep(a.lin(n.Then), over)
-		y, oky := a.sweep(a.lin(n.Else), over)
+		x, okx := a.sweepIndex(n.Then, over)
+		y, oky := a.sweepIndex(n.Else, over)
 		if okx && oky {
 			if s, ok := a.join(x, y); ok {
 				return s, true
@@ -123,13 +120,51 @@ func (a *Analyzer) sweepAtom(e tir.Expr, over map[*tir.Var]tir.Range) (span, boo
 	return a.constantSpan(e)
 }
 
+func (a *Analyzer) sweepBinary(n *tir.Binary, over map[*tir.Var]tir.Range) (span, bool) {
+	if n.Op < tir.FloorDiv || n.Op > tir.Max {
+		return span{}, false
+	}
+	x, ok := a.sweepIndex(n.A, over)
+	if !ok || !a.exactSpan(x) {
+		return span{}, false
+	}
+	if n.Op == tir.Min || n.Op == tir.Max {
+		y, ok := a.sweepIndex(n.B, over)
+		if !ok || !a.exactSpan(y) {
+			return span{}, false
+		}
+		// both ends move at most as far as their operands' do
+		return span{a.extremum(n.Op, x.min, y.min), max(x.last, y.last)}, true
+	}
+	c, isConst := tir.AsInt(n.B)
+	if !isConst || c <= 0 {
+		return span{}, false
+	}
+	m := a.floorMod(x.min, c) // the largest remainder reaches farthest
+	r := a.bounds(m)
+	if !r.finite() {
+		r.hi = c - 1
+	}
+	reach, fits := add(r.hi, x.last)
+	switch {
+	case !fits:
+		return span{}, false
+	case n.Op == tir.FloorDiv:
+		return span{a.floorDiv(x.min, c), reach / c}, true
+	case r.finite() && reach < c:
+		return span{m, x.last}, true
+	}
+	return span{constant(0), c - 1}, true
+}
+
 // constantSpan is the whole range of an expression.
 func (a *Analyzer) constantSpan(e tir.Expr) (span, bool) {
 	b := a.atomBounds(e)
-	if !b.finite() || b.hi < b.lo || b.hi-b.lo < 0 {
+	last, fits := end(add(b.hi, -b.lo))
+	if !b.finite() || b.empty() || !fits {
 		return span{}, false
 	}
-	return span{constant(b.lo), b.hi - b.lo}, true
+	return span{constant(b.lo), last}, true
 }
 
 func without(over map[*tir.Var]tir.Range, v *tir.Var) map[*tir.Var]tir.Range {
@@ -144,10 +179,11 @@ func without(over map[*tir.Var]tir.Range, v *tir.Var) map[*tir.Var]tir.Range {
 
 // join returns the smallest span around both.
 func (a *Analyzer) join(x, y span) (span, bool) {
+	xe, ye := x.min.shifted(x.last), y.min.shifted(y.last)
+	if !a.exactSpan(x) || !a.exactSpan(y) {
+		return span{}, false
+	}
 	lo := a.extremum(tir.Min, x.min, y.min)
-	xe, ye := x.min, y.min
-	xe.c += x.last
-	ye.c += y.last
 	hi := a.extremum(tir.Max, xe, ye)
 	if b := a.bounds(a.sorted(hi.plus(lo, -1))); b.hi < maxInt && b.hi >= 0 {
 		return span{lo, b.hi}, true
@@ -168,7 +204,7 @@ func (a *Analyzer) join(x, y span) (span, bool) {
 
 func (a *Analyzer) spanOf(r tir.Range) (span, bool) {
 	_, extent, ok := a.Bounds(r.Extent)
-	return span{a.lin(r.Min), max(extent-1, 0)}, ok
+	return span{a.lin(r.Min), max(extent, 1) - 1}, ok
 }
 
 // Union returns the smallest box with constant extents around two boxes of the same rank. It reports false when the
