@@ -3,6 +3,7 @@
 # make build   leaves the command at bin/texel
 # make test    vet, staticcheck and every test
 # make bench   how fast the models are here
+# make bench-schedules   what the traces of docs/schedules reach: time here, models and counts of AArch64
 # make fuzz    the fuzz targets, FUZZTIME each
 # make lint    vet, staticcheck and formatting
 
@@ -12,7 +13,7 @@ FUZZTIME ?= 20s
 DEMO = testdata/squeezenet1.1
 PICTURE = --crop center --resize area --channels bgr --mean 104,117,123 --labels $(DEMO)/labels.txt --top 3
 
-.PHONY: setup setup-test build demo test lint fuzz bench clean
+.PHONY: setup setup-test build demo test lint fuzz bench bench-schedules clean
 
 setup:
 	@scripts/setup.sh build
@@ -43,6 +44,10 @@ fuzz: setup
 
 bench: build
 	scripts/bench.sh
+
+bench-schedules: setup-test
+	$(GO) test ./codegen/llvm -run 'FigureLoops' -v -count 1
+	$(GO) test ./codegen/llvm -run '^$$' -bench Figure -benchtime 1x
 
 clean:
 	rm -rf bin build
