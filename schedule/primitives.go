@@ -50,6 +50,7 @@ func Primitives() []Primitive {
 		{"decompose_reduction", "block, loop", func(c *Call) { c.Give(c.S.DecomposeReduction(c.Block(0), c.Loop(1))) }},
 		// storage and layout
 		{"set_scope", `block, "scope"`, func(c *Call) { c.S.SetScope(c.Block(0), tir.Scope(c.Text(1))) }},
+		{"unsafe_set_dtype", `block, n, "dtype"`, unsafeSetDType},
 		{"transform_layout", "block, [order]", func(c *Call) { c.S.TransformLayout(c.Block(0), c.Numbers(1)...) }},
 	}
 }

@@ -139,3 +139,9 @@ func listOf[T any](list []T) []Value {
 	}
 	return out
 }
+
+// HandleOf returns the handle of a block, a loop or a number; empty for others.
+func HandleOf(v any) Handle {
+	h, _ := valueOf(v).(Handle)
+	return h
+}

@@ -47,6 +47,8 @@ var Rooms = []Room{
 	{Folder: "schedule/...", Holds: "tensor expressions, the schedule and its primitives, traces",
 		Imports: []string{"tir", "tir/arith", "tir/proof", "tir/tirtext", "tir/verify", "texture", "target", "schedule/..."},
 		Tests:   []string{"tir/..."}},
+	{Folder: "schedule/study", Holds: "tools for people who study schedules: bisect, reduce, certify", Imports: []string{"tir/...", "schedule/..."},
+		Tests: []string{"tir/..."}},
 	{Folder: "codegen/llvm", Holds: "LLVM IR and the tools that make a shared object of it",
 		Imports: []string{"tir", "tir/arith", "texture", "target", "artifact", "internal/scratch"},
 		Modules: []string{"github.com/llir/llvm", "golang.org/x/exp", "golang.org/x/sync"},

@@ -1,0 +1,162 @@
+// Package study holds tools for people who study schedules: what each step of a trace did and what was proven of it, the
+// first step after which a function computes something else, and the smallest program and trace that still fail.
+package study
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/interp"
+	"github.com/texel-ml/texel/tir/verify"
+)
+
+// Options of the tools. The zero value interprets functions on drawn arguments.
+type Options struct {
+	// Primitives are more rows of the table of primitives.
+	Primitives []schedule.Primitive
+	// Seed draws the arguments: small integers, so that sums are exact in every order.
+	Seed uint64
+	// MaxSteps bounds the iterations of one interpretation. 0 is 100 million.
+	MaxSteps int64
+	// Run computes a function on arguments, those of the outputs last; nil interprets it. A back end goes here.
+	Run func(ctx context.Context, f *tir.Func, args []*tensor.Tensor) error
+	// Tolerance bounds the difference of an element from that of the program, relative to the larger of 1 and the largest
+	// element of the output. 0 is exact.
+	Tolerance float64
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxSteps == 0 {
+		o.MaxSteps = 100_000_000
+	}
+	return o
+}
+
+// Fault is what is wrong with a function.
+type Fault struct {
+	Kind FaultKind
+	Err  error
+}
+
+// FaultKind says which check found a fault.
+type FaultKind string
+
+// The kinds of fault.
+const (
+	Refused FaultKind = "refused"        // the step was not taken
+	Illegal FaultKind = "illegal"        // the function does not verify
+	Unsound FaultKind = "unsound"        // a claim does not hold
+	Failed  FaultKind = "failed"         // the function cannot be run
+	Differs FaultKind = "another result" // it computes something else
+	Panics  FaultKind = "internal error" // the step, or a tool, panicked
+)
+
+// Error is the fault's text.
+func (f *Fault) Error() string { return fmt.Sprintf("%s: %v", f.Kind, f.Err) }
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Arguments draws arguments for a function: whole numbers from -3 to 3 (0 to 3 in unsigned types), the same for the same seed.
+// Those of the outputs are 0.
+func Arguments(f *tir.Func, seed uint64) []*tensor.Tensor {
+	r := rand.New(rand.NewPCG(seed, 7))
+	args := make([]*tensor.Tensor, len(f.Params))
+	for n, b := range f.Params {
+		w := tensor.NewWide(b.DType, b.Shape)
+		if n < len(f.Params)-f.Outputs {
+			for i := range w.F {
+				w.F[i] = float64(r.IntN(7) - 3)
+			}
+			least := -3
+			if b.DType.Kind() != tensor.Signed {
+				least = 0
+			}
+			for i := range w.I {
+				w.I[i] = int64(least + r.IntN(4-least))
+			}
+		}
+		args[n] = w.Narrow()
+	}
+	return args
+}
+
+// judge compares functions with the program that they were made of.
+type judge struct {
+	opts    Options
+	program *tir.Func
+	want    []*tensor.Tensor
+}
+
+// newJudge interprets the program once.
+func newJudge(ctx context.Context, program *tir.Func, opts Options) (*judge, error) {
+	j := &judge{opts: opts.withDefaults(), program: program}
+	if err := verify.Verify(program); err != nil {
+		return nil, err
+	}
+	j.want = Arguments(program, opts.Seed)
+	if err := interp.Run(ctx, program, j.want, interp.Options{MaxSteps: j.opts.MaxSteps}); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// fault returns what is wrong with f, or nil; before is what the step before left.
+func (j *judge) fault(ctx context.Context, before, f *tir.Func) (fault *Fault) {
+	defer func() {
+		if r := recover(); r != nil {
+			fault = &Fault{Panics, fmt.Errorf("%v", r)}
+		}
+	}()
+	if err := verify.Verify(f); err != nil {
+		return &Fault{Illegal, err}
+	}
+	args := Arguments(f, j.opts.Seed)
+	run := j.opts.Run
+	if run == nil {
+		run = func(ctx context.Context, f *tir.Func, args []*tensor.Tensor) error {
+			return interp.Run(ctx, f, args, interp.Options{MaxSteps: j.opts.MaxSteps, Races: true})
+		}
+	}
+	if err := run(ctx, f, args); err != nil {
+		return &Fault{Failed, err}
+	}
+	if err := j.differs(args); err != nil {
+		return &Fault{Differs, err}
+	}
+	for _, o := range schedule.Obligations(j.program, before, f) {
+		if err := o.Check(); err != nil {
+			return &Fault{Unsound, err}
+		}
+	}
+	return nil
+}
+
+// differs compares results with the program's.
+func (j *judge) differs(args []*tensor.Tensor) error {
+	for n := len(args) - j.program.Outputs; n < len(args); n++ {
+		name := j.program.Params[n].Name
+		want, got := tensor.Widen(j.want[n]), tensor.Widen(args[n])
+		for i, w := range want.I {
+			if got.I[i] != w {
+				return diag.Numeric("compare", name, "element %d is %d, wanted %d", i, got.I[i], w)
+			}
+		}
+		scale := 1.0
+		for _, w := range want.F {
+			scale = max(scale, w, -w)
+		}
+		for i, w := range want.F {
+			d := got.F[i] - w
+			if w != got.F[i] && (w == w || got.F[i] == got.F[i]) && !(max(d, -d) <= j.opts.Tolerance*scale) {
+				return diag.Numeric("compare", name, "element %d is %v, wanted %v", i, got.F[i], w)
+			}
+		}
+	}
+	return nil
+}

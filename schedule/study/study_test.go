@@ -1,0 +1,135 @@
+package study_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/schedule/study"
+	"github.com/texel-ml/texel/schedule/te"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/interp"
+	"github.com/texel-ml/texel/tir/tirtext"
+)
+
+// program is two stages after a product: R = max(A·B, 0) · 0.3 + E.
+func program() *tir.Func {
+	a, b := te.Placeholder("A", tensor.Float32, 24, 40), te.Placeholder("B", tensor.Float32, 40, 16)
+	e := te.Placeholder("E", tensor.Float32, 24, 16)
+	c := te.Sum("C", tensor.Float32, []int{24, 16}, []int{40}, func(i, r []tir.Expr) tir.Expr {
+		return tir.Times(a.At(i[0], r[0]), b.At(r[0], i[1]))
+	})
+	d := te.Compute("D", tensor.Float32, []int{24, 16}, func(i []tir.Expr) tir.Expr {
+		return tir.Times(tir.Bin(tir.Max, c.At(i...), tir.Const(tensor.Float32, 0)), tir.Const(tensor.Float32, 0.3))
+	})
+	r := te.Compute("R", tensor.Float32, []int{24, 16}, func(i []tir.Expr) tir.Expr { return tir.Plus(d.At(i...), e.At(i...)) })
+	return te.Func("f", []*te.Tensor{a, b, e}, []*te.Tensor{r}, c, d)
+}
+
+func parse(t *testing.T, text string) *schedule.Trace {
+	t.Helper()
+	trace, err := schedule.ParseTrace("trace", text)
+	require.NoError(t, err)
+	return trace
+}
+
+const steps = `
+b0 = get_block("C")
+l0, l1, l2 = get_loops(b0)
+l3, l4 = split(l0, [0, 8])
+l5, l6 = split(l1, [0, 8])
+l7, l8 = split(l2, [0, 4])
+reorder(l3, l5, l7, l4, l8, l6)
+parallel(l3)
+b1 = get_block("D")
+l9, l10 = get_loops(b1)
+unsafe_set_dtype(b1, 0, "float16")
+l11, l12 = split(l10, [0, 4])
+vectorize(l12)
+vectorize(l6)
+`
+
+func TestBisectFindsTheStepThatRounds(t *testing.T) {
+	first, err := study.Bisect(context.Background(), program(), parse(t, steps), study.Options{})
+	require.NoError(t, err)
+	require.Equal(t, 10, first.Number)
+	require.Equal(t, `unsafe_set_dtype(b1, 0, "float16")`, first.Step.String())
+	require.Equal(t, study.Differs, first.Fault.Kind)
+	require.ErrorIs(t, first.Fault, diag.ErrNumeric)
+	require.NotContains(t, tirtext.Print(first.Before), "float16")
+	require.Contains(t, tirtext.Print(first.After), "float16")
+}
+
+func TestBisectFindsNothingInLegalSteps(t *testing.T) {
+	first, err := study.Bisect(context.Background(), program(), parse(t, "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nl3, l4 = split(l0, [0, 7])\nreorder(l2, l4)"), study.Options{})
+	require.NoError(t, err)
+	require.Nil(t, first)
+}
+
+func TestBisectFindsTheRefusedStep(t *testing.T) {
+	first, err := study.Bisect(context.Background(), program(), parse(t, "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nparallel(l0)\nvectorize(l2)\n"), study.Options{})
+	require.NoError(t, err)
+	require.Equal(t, 4, first.Number)
+	require.Equal(t, study.Refused, first.Fault.Kind)
+	require.Nil(t, first.After)
+}
+
+// wrongVectors is a back end that computes functions with vectorized reductions' stores one too high.
+func wrongVectors(ctx context.Context, f *tir.Func, args []*tensor.Tensor) error {
+	if err := interp.Run(ctx, f, args, interp.Options{}); err != nil {
+		return err
+	}
+	tir.Walk(f.Body, func(n any) bool {
+		if l, ok := n.(*tir.For); ok && l.Kind == tir.Vectorized {
+			tensor.View[float32](args[len(args)-1])[0]++
+		}
+		return true
+	})
+	return nil
+}
+
+func TestReduceShrinksABackEndsFault(t *testing.T) {
+	r, err := study.Reduce(context.Background(), program(), parse(t, steps), study.Options{Run: wrongVectors, Tolerance: 0.01})
+	require.NoError(t, err)
+	require.Equal(t, study.Differs, r.Fault.Kind)
+	t.Logf("%d tries\n%s%s", r.Tries, r.Trace, tirtext.Print(r.Program))
+	require.LessOrEqual(t, len(r.Trace.Steps), 3)
+	require.Contains(t, r.Trace.String(), "vectorize")
+	require.NotContains(t, tirtext.Print(r.Program), "block R", "one stage is enough")
+	require.NotContains(t, tirtext.Print(r.Program), "block D", "one stage is enough")
+	for _, p := range r.Program.Params {
+		require.LessOrEqual(t, p.Elems(), 2)
+	}
+	again, err := study.Reduce(context.Background(), r.Program, r.Trace, study.Options{Run: wrongVectors, Tolerance: 0.01})
+	require.NoError(t, err)
+	require.Equal(t, r.Trace.String(), again.Trace.String())
+}
+
+func TestReduceShrinksARefusal(t *testing.T) {
+	r, err := study.Reduce(context.Background(), program(), parse(t, steps+"l13, l14 = split(l7, [3, 3])\n"), study.Options{Tolerance: 0.01})
+	require.NoError(t, err)
+	require.Equal(t, study.Refused, r.Fault.Kind)
+	t.Logf("%d tries\n%s%s", r.Tries, r.Trace, tirtext.Print(r.Program))
+	require.LessOrEqual(t, len(r.Trace.Steps), 3)
+	require.Equal(t, "split", r.Trace.Steps[len(r.Trace.Steps)-1].Name)
+}
+
+func TestReduceWantsAFault(t *testing.T) {
+	_, err := study.Reduce(context.Background(), program(), parse(t, "b0 = get_block(\"C\")"), study.Options{})
+	require.ErrorIs(t, err, diag.ErrInvalid)
+	require.ErrorContains(t, err, "nothing fails")
+}
+
+func TestToolsStopWithTheirContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := study.Bisect(ctx, program(), parse(t, steps), study.Options{})
+	require.True(t, errors.Is(err, context.Canceled), "%v", err)
+	_, err = study.Reduce(ctx, program(), parse(t, steps), study.Options{})
+	require.True(t, errors.Is(err, context.Canceled), "%v", err)
+}
