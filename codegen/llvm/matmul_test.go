@@ -242,3 +242,29 @@ func TestReductionsIntoMemory(t *testing.T) {
 		check(t, newNative(t, hostTarget(t), []*tir.Kernel{kernel}), 0, kernel, smallInputs(r, kernel), []int64{2}, name)
 	}
 }
+
+// TestVectorsBeforeUnitAxes keeps a local buffer in registers whose vectors lie along an axis with axes of one element behind.
+func TestVectorsBeforeUnitAxes(t *testing.T) {
+	const k, lanes = 24, 8
+	a, out, sum := buffer("a", tensor.Float32, k, lanes), buffer("out", tensor.Float32, lanes), local("sum", tensor.Float32, lanes, 1, 1)
+	i := tir.NewVar("i")
+	col, zero := span1(tir.I(0), lanes), tir.I(0)
+	kernel := &tir.Kernel{Name: "unit", Params: []*tir.Buffer{a, out}, Outputs: 1, GridExtent: 1, Body: &tir.Allocate{Buffer: sum, Body: &tir.Seq{Stmts: []tir.Stmt{
+		put(sum, &tir.Broadcast{A: f32(0), Lanes: lanes}, col, zero, zero),
+		&tir.For{Var: i, Min: zero, Extent: tir.I(k), Body: put(sum, tir.Plus(at(sum, col, zero, zero), at(a, i, col)), col, zero, zero)},
+		put(out, at(sum, col, zero, zero), col),
+	}}}}
+	check(t, newNative(t, hostTarget(t), []*tir.Kernel{kernel}), 0, kernel, smallInputs(rand.New(rand.NewSource(1)), kernel), nil, "")
+	require.NotContains(t, build(t, avx2(t), kernel).LL["kernels000"], "alloca")
+}
+
+// TestNoPairsOnA55 loads 128-bit registers one by one there.
+func TestNoPairsOnA55(t *testing.T) {
+	pair := regexp.MustCompile(`ldp\s+q`)
+	for name, pairs := range map[string]bool{"cortex-a55": false, "neoverse-n1": true} {
+		tgt, err := target.Parse(name)
+		require.NoError(t, err)
+		asm := build(t, tgt, panelMatmul(16, 64, 8, 2, 4)).Asm["kernels000"]
+		require.Equal(t, pairs, pair.MatchString(asm), asm)
+	}
+}
