@@ -60,11 +60,15 @@ func kept(e tir.Expr, most float64) bounded {
 
 // as converts x, clamped to what the type holds exactly.
 func as(d tensor.DType, x bounded) bounded {
-	if x.e.Type().DType == d {
+	from := x.e.Type().DType
+	if from == d {
 		return x
 	}
 	if d.IsFloat() {
 		x = within(x, exact(d))
+	}
+	if from.Kind() == tensor.Signed && d.Kind() == tensor.Unsigned { // below 0 it wraps around
+		x.most = math.Inf(1)
 	}
 	return bounded{tir.As(d, x.e), min(x.most, exact(d))}
 }
@@ -107,7 +111,12 @@ func (g *generator) operation(a bounded, dom *domain, v vars) bounded {
 	default:
 		return binary(tir.Plus, func(b bounded) float64 { return a.most + b.most })
 	case 2:
-		return binary(tir.Minus, func(b bounded) float64 { return a.most + b.most })
+		return binary(tir.Minus, func(b bounded) float64 {
+			if d.Kind() == tensor.Unsigned { // below 0 it wraps around
+				return math.Inf(1)
+			}
+			return a.most + b.most
+		})
 	case 3, 4:
 		return binary(tir.Times, func(b bounded) float64 { return a.most * b.most })
 	case 5:

@@ -54,21 +54,24 @@ type reduction struct {
 	init    func(d tensor.DType) tir.Expr
 	combine func(a, b tir.Expr) tir.Expr
 	most    func(x float64, n int) float64 // of n values of magnitude x
-	floats  bool                           // for floats too
+	of      func(d tensor.DType) bool      // the types that it is for
 	extreme bool                           // its identity is an end of the type
 }
 
 var reductions = []reduction{
-	{zero, tir.Plus, func(x float64, n int) float64 { return x * float64(n) }, true, false},
-	{tir.Lowest, tir.Maximum, larger, true, true},
-	{tir.Highest, tir.Minimum, larger, true, true},
-	{one, tir.Times, func(x float64, n int) float64 { return math.Pow(max(x, 1), float64(n)) }, true, false},
+	{zero, tir.Plus, func(x float64, n int) float64 { return x * float64(n) }, anyType, false},
+	{tir.Lowest, tir.Maximum, larger, anyType, true},
+	{tir.Highest, tir.Minimum, larger, anyType, true},
+	{one, tir.Times, func(x float64, n int) float64 { return math.Pow(max(x, 1), float64(n)) }, anyType, false},
 	{one, func(a, b tir.Expr) tir.Expr { // a + b - 1, whose identity is 1
 		return tir.Minus(tir.Plus(a, b), tir.Const(a.Type().DType, 1))
-	}, func(x float64, n int) float64 { return (x + 1) * float64(n+1) }, true, false},
-	{zero, func(a, b tir.Expr) tir.Expr { return tir.Bin(tir.BitXor, a, b) }, anything, false, false},
-	{zero, func(a, b tir.Expr) tir.Expr { return tir.Bin(tir.BitOr, a, b) }, anything, false, false},
+	}, func(x float64, n int) float64 { return (x + 1) * float64(n+1) }, signedType, false},
+	{zero, func(a, b tir.Expr) tir.Expr { return tir.Bin(tir.BitXor, a, b) }, anything, tensor.DType.IsInt, false},
+	{zero, func(a, b tir.Expr) tir.Expr { return tir.Bin(tir.BitOr, a, b) }, anything, tensor.DType.IsInt, false},
 }
+
+func anyType(tensor.DType) bool      { return true }
+func signedType(d tensor.DType) bool { return d.Kind() != tensor.Unsigned }
 
 func zero(d tensor.DType) tir.Expr    { return tir.Const(d, 0) }
 func one(d tensor.DType) tir.Expr     { return tir.Const(d, 1) }
@@ -81,7 +84,7 @@ func (g *generator) reductionOf(d tensor.DType) reduction {
 		return reductions[0]
 	}
 	for {
-		if r := pick(g, reductions...); r.floats || !d.IsFloat() {
+		if r := pick(g, reductions...); r.of(d) {
 			return r
 		}
 	}

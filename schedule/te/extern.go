@@ -34,13 +34,17 @@ func Extern(outs, ins []*Tensor, s Statement) {
 
 // claim makes placeholders the results of a definition.
 func claim(def *definition, outs []*Tensor) {
-	def.outs = outs
-	for n, t := range outs {
-		if t.def != nil {
-			t.def.fail("it is defined twice")
+	for _, t := range outs {
+		switch {
+		case t == nil:
+			def.fail("a result is missing")
 			continue
+		case t.def != nil:
+			t.def.fail("it is defined twice")
+		default:
+			t.def, t.result = def, len(def.outs)
 		}
-		t.def, t.result = def, n
+		def.outs = append(def.outs, t)
 	}
 }
 

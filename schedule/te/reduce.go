@@ -166,7 +166,18 @@ func argReduce(name string, index, d tensor.DType, shape, extents []int, worst t
 	out := best.Reduce(name, []tensor.DType{index, d}, shape, extents, func(i, r []tir.Expr) []tir.Expr {
 		return []tir.Expr{tir.As(index, rowMajor(r, extents)), f(i, r)}
 	})
+	switch n := tensor.Shape(extents).Elems(); {
+	case !index.IsInt():
+		out[0].def.fail("the place is %v, wanted an integer", index)
+	case n > 0 && index.Bits() < 64 && !fits(index, n-1):
+		out[0].def.fail("the place of one of %d elements does not fit into %v", n, index)
+	}
 	return out[0], out[1]
+}
+
+func fits(d tensor.DType, n int) bool {
+	_, most := tensor.IntRange(d)
+	return int64(n) <= most
 }
 
 // rowMajor returns the number of a point of a box, the last axis counting fastest.

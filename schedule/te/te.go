@@ -29,7 +29,8 @@
 // No function that makes a stage panics or returns an error: a wrong number of indices, operands of different types or
 // a recurrence that reads the future are kept until the function is built. Build returns the first one as a
 // diag.Invalid that names the stage; it is for definitions that are made of a user's input. Func panics with that
-// error; it is for definitions that stand in Go source, where a wrong one is a bug.
+// error; it is for definitions that stand in Go source, where a wrong one is a bug. (A nil tensor or expression panics
+// where it is used, as nil does in Go.)
 package te
 
 import (

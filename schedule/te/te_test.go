@@ -163,6 +163,10 @@ func TestBuildRefuses(t *testing.T) {
 	nothing := te.Statement{Body: &tir.Evaluate{Value: tir.I(0)}}
 	te.Extern([]*te.Tensor{a}, []*te.Tensor{b}, nothing)
 	te.Extern([]*te.Tensor{b}, []*te.Tensor{a}, nothing)
+	half := te.Placeholder("half", tensor.Float32, 4)
+	te.Extern([]*te.Tensor{half, nil}, []*te.Tensor{nil}, nothing)
+	unread := te.Placeholder("unread", tensor.Float32, 4)
+	te.Extern([]*te.Tensor{unread}, []*te.Tensor{nil}, nothing)
 	twice := one(at)
 	te.Extern([]*te.Tensor{twice}, nil, nothing)
 	mid := te.Compute("T", tensor.Float32, dims(4), at)
@@ -179,6 +183,8 @@ func TestBuildRefuses(t *testing.T) {
 		{"Y: it reads Q, which is neither an input of the function nor one of the given stages", []*te.Tensor{one(func(i []tir.Expr) tir.Expr { return other.At(i...) })}, nil},
 		{"Y: it reads T, which is neither an input of the function nor one of the given stages", []*te.Tensor{one(func(i []tir.Expr) tir.Expr { return mid.At(i...) })}, nil},
 		{"A: stages need each other: A, B, A", []*te.Tensor{a}, nil},
+		{"half: a result is missing", []*te.Tensor{half}, nil},
+		{"unread: it reads a tensor, which is neither an input of the function nor one of the given stages", []*te.Tensor{unread}, nil},
 		{"Y: it is defined twice", []*te.Tensor{twice}, nil},
 		{"Q: it is to be an output and nothing computes it", []*te.Tensor{other}, nil},
 		{"T: it is given as an output twice", []*te.Tensor{mid, mid}, nil},
@@ -202,6 +208,13 @@ func TestBuildRefuses(t *testing.T) {
 		require.ErrorIs(t, err, diag.ErrInvalid)
 		require.Nil(t, f)
 		require.PanicsWithError(t, "te: "+c.want, func() { te.Func("f", []*te.Tensor{x}, c.outputs, c.stages...) })
+	}
+	line := te.Placeholder("line", tensor.Float32, 300)
+	along := func(_, r []tir.Expr) tir.Expr { return line.At(r...) }
+	for d, want := range map[tensor.DType]string{tensor.Uint8: "the place of one of 300 elements does not fit into uint8", tensor.Float32: "the place is float32, wanted an integer"} {
+		p, _ := te.ArgMin("P", d, tensor.Float32, nil, dims(300), along)
+		_, err := te.Build("f", []*te.Tensor{line}, []*te.Tensor{p})
+		require.EqualError(t, err, "te: P: "+want)
 	}
 	_, err := te.Build("f", []*te.Tensor{x, x}, []*te.Tensor{mid})
 	require.EqualError(t, err, "te: X: it is given as an input twice")
