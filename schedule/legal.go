@@ -82,19 +82,28 @@ func (s *Schedule) prove(step string) {
 
 // Check returns nil when the obligation is fulfilled.
 func (o *Obligation) Check() error {
+	_, err := o.Discharge()
+	return err
+}
+
+// Discharge returns the claims that fulfil the obligation, or why none do.
+func (o *Obligation) Discharge() ([]*proof.Claim, error) {
 	if o.Fault != nil {
-		return o.Fault
+		return nil, o.Fault
 	}
 	err := proof.Check(o.Claim)
-	if err == nil || len(o.Or) == 0 {
-		return err
+	if err == nil {
+		return []*proof.Claim{o.Claim}, nil
+	}
+	if len(o.Or) == 0 {
+		return nil, err
 	}
 	for _, c := range o.Or {
 		if err := proof.Check(c); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return o.Or, nil
 }
 
 // Obligations returns what must be true of f, in block form, which a step made of before, and steps made of program.

