@@ -17,8 +17,16 @@ type machine struct {
 	limit int64 // where not 0: no value may be beyond it, in either direction
 }
 
-// eval returns the value of e in the machine's lane; ok is false where e is undefined or a value is beyond the limit.
+// eval returns the value of e in the machine's lane, of a float its bits; ok is false where e is undefined or a value is
+// beyond the limit.
 func (m *machine) eval(e tir.Expr) (v int64, ok bool) {
+	if e.Type().DType.IsFloat() {
+		f := m.float(e)
+		if f != f {
+			return math.MaxInt64, true // NaNs are alike
+		}
+		return int64(math.Float32bits(f)), true
+	}
 	v, ok = m.value(e)
 	return v, ok && (m.limit == 0 || v >= -m.limit && v <= m.limit)
 }
@@ -71,6 +79,27 @@ func (m *machine) value(e tir.Expr) (v int64, ok bool) {
 	panic(fmt.Sprintf("unexpected node %T", e))
 }
 
+// float returns the value of an expression of float32.
+func (m *machine) float(e tir.Expr) float32 {
+	switch n := e.(type) {
+	case *tir.Float:
+		return float32(n.Value)
+	case *tir.Cast:
+		v, _ := m.eval(n.A)
+		return float32(v)
+	case *tir.Load:
+		i, _ := m.eval(n.Indices[0])
+		return math.Float32frombits(uint32(m.element(n.Buffer, i)))
+	case *tir.Binary:
+		a, b := m.float(n.A), m.float(n.B)
+		if n.Op == tir.Mul {
+			return a * b
+		}
+		return a / b
+	}
+	panic(fmt.Sprintf("unexpected node %T", e))
+}
+
 // element is what a buffer holds; 64-bit buffers hold the ends of int64 too.
 func (m *machine) element(b *tir.Buffer, i int64) int64 {
 	h := uint64(i)*0x9E3779B97F4A7C15 ^ uint64(m.loads)*0xD1B54A32D192ED03
@@ -85,6 +114,9 @@ func (m *machine) element(b *tir.Buffer, i int64) int64 {
 			return int64(h)
 		}
 		return int64(h>>8%64) - 20
+	}
+	if b.DType.IsFloat() {
+		return int64(uint32(h >> 7))
 	}
 	return tensor.Wrap(b.DType, int64(h>>7))
 }

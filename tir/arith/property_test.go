@@ -16,7 +16,7 @@ type space struct {
 	vars    []*tir.Var
 	lo, ext []int64
 	kind    spaceKind
-	data    []*tir.Buffer
+	data    map[string]*tir.Buffer
 }
 
 type spaceKind int
@@ -28,7 +28,7 @@ const (
 )
 
 func drawSpace(t *rapid.T, kind spaceKind) *space {
-	s := &space{kind: kind}
+	s := &space{kind: kind, data: map[string]*tir.Buffer{}}
 	for _, name := range []string{"i", "j", "k"} {
 		s.vars = append(s.vars, tir.NewVar(name))
 		lo := int64(rapid.SampledFrom([]int{0, 0, 0, 1, -3, 5}).Draw(t, "lo"))
@@ -45,7 +45,9 @@ func drawSpace(t *rapid.T, kind spaceKind) *space {
 		}
 		s.lo, s.ext = append(s.lo, lo), append(s.ext, ext)
 	}
-	s.data = []*tir.Buffer{{Name: "D", DType: tensor.Int64, Shape: []int{64}}, {Name: "E", DType: tensor.Int32, Shape: []int{64}}}
+	for name, d := range map[string]tensor.DType{"D": tensor.Int64, "E": tensor.Int32, "B": tensor.Bool, "F": tensor.Float32} {
+		s.data[name] = &tir.Buffer{Name: name, DType: d, Shape: []int{64}}
+	}
 	return s
 }
 
@@ -176,7 +178,7 @@ func (s *space) index(t *rapid.T, depth int) tir.Expr {
 		if s.kind == unbound { // what is loaded is no index
 			break
 		}
-		load := tir.Expr(&tir.Load{Buffer: rapid.SampledFrom(s.data).Draw(t, "buf"), Indices: []tir.Expr{s.index(t, depth-1)}})
+		load := s.load(rapid.SampledFrom([]string{"D", "E"}).Draw(t, "buf"), s.index(t, depth-1))
 		if load.Type() != tir.Index {
 			load = &tir.Cast{DType: tensor.Int64, A: load}
 		}
@@ -188,6 +190,10 @@ func (s *space) index(t *rapid.T, depth int) tir.Expr {
 	x := s.index(t, depth-1) // a split that may be fused again
 	d := s.divisor(t)
 	return op(tir.Add, op(tir.Mul, op(tir.FloorDiv, x, d), d), op(tir.FloorMod, x, d))
+}
+
+func (s *space) load(name string, i tir.Expr) tir.Expr {
+	return &tir.Load{Buffer: s.data[name], Indices: []tir.Expr{i}}
 }
 
 var compares = []tir.BinaryOp{tir.LT, tir.LE, tir.GT, tir.GE, tir.EQ, tir.NE}
