@@ -129,8 +129,8 @@ func runMCA(ctx context.Context, loops []*LoopStats, t *target.Target, model str
 var armQuad = regexp.MustCompile(`^v\d+\.(4s|2d|8h)\b`)
 
 // unitTime returns for how long a multiply-add of a whole vector keeps the units of a processor busy at least, by its
-// record. LLVM 19 starts two a cycle on a Cortex-A55, which pairs its two units for one. Stand-ins are judged by
-// themselves.
+// record. LLVM 19 starts two a cycle on a Cortex-A55, which pairs its two units for one; cycles are then at least what the
+// multiply-adds take alone, a lower bound. Stand-ins are judged by themselves.
 func unitTime(t *target.Target, own bool, args string) float64 {
 	if !own || !armQuad.MatchString(args) {
 		return 0
