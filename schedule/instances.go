@@ -13,7 +13,8 @@ type instances struct {
 	block   *tir.Block
 	loops   []*tir.For // outermost first
 	values  []tir.Expr
-	around  []*instances // of the blocks around it: block, values
+	around  []*instances // of the blocks around it: block, values, loops
+	starts  *instances   // the one of them whose initial value this is a part of
 	where   tir.Expr
 	top     tir.Stmt // the root's statement that holds it
 	known   bool     // every loop has bounds that are known
@@ -37,6 +38,7 @@ type gatherer struct {
 	env   map[*tir.Var]tir.Expr
 	where tir.Expr
 	outer []*instances
+	init  *instances // the block whose initial value is being walked
 	top   tir.Stmt
 }
 
@@ -91,17 +93,18 @@ func (g *gatherer) realize(r *tir.BlockRealize) {
 		g.env[iv.Var] = values[i]
 	}
 	if b.Opaque || !holdsBlock(b.Body) {
-		x := &instances{realize: r, block: b, loops: g.loops, values: values, around: g.outer, where: where, top: g.top}
+		x := &instances{realize: r, block: b, loops: g.loops, values: values, around: g.outer, starts: g.init, where: where, top: g.top}
 		x.ranges()
 		x.access(g.env)
 		g.list = append(g.list, x)
 		return
 	}
-	old, outer := g.where, g.outer
-	g.outer = append(outer[:len(outer):len(outer)], &instances{block: b, values: values})
-	defer func() { g.where, g.outer = old, outer }()
+	old, outer, init := g.where, g.outer, g.init
+	self := &instances{block: b, values: values, loops: g.loops}
+	g.outer = append(outer[:len(outer):len(outer)], self)
+	defer func() { g.where, g.outer, g.init = old, outer, init }()
 	if b.Init != nil {
-		g.where = where
+		g.where, g.init = where, self
 		for i, iv := range b.Iters { // the initial value is written by the first of the instances
 			if iv.Kind == tir.Reduce {
 				g.where = tir.All(g.where, tir.Bin(tir.EQ, values[i], tir.I(0)))
@@ -109,7 +112,7 @@ func (g *gatherer) realize(r *tir.BlockRealize) {
 		}
 		g.stmt(b.Init)
 	}
-	g.where = where
+	g.where, g.init = where, init
 	g.stmt(b.Body)
 }
 

@@ -344,8 +344,69 @@ func (l *lawyer) reads(at int, x *instances) {
 		if a.store || a.init || x.accumulates(a) {
 			continue
 		}
+		if o := l.startedBy(x, a.buffer); o != nil {
+			l.started(x, a, o)
+			continue
+		}
 		l.covered(at, x, a)
 	}
+}
+
+// startedBy returns the block around x whose initial value, a nest of blocks, writes b.
+func (l *lawyer) startedBy(x *instances, b *tir.Buffer) *instances {
+	for _, w := range l.runs {
+		if w.starts == nil || w.starts == x.starts || !w.stores(b) {
+			continue
+		}
+		for _, o := range x.around {
+			if o == w.starts {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// started states that the initial value of block o around x writes what x updates by access a, whichever reduce instance of o
+// that is, and, in the first of them, nothing else.
+func (l *lawyer) started(x *instances, a access, o *instances) {
+	if !x.known {
+		return // said of its domain
+	}
+	n := len(o.loops)
+	var fixed, reduce []proof.Var // the loops around o
+	var first tir.Expr
+	for i, iv := range o.block.Iters {
+		if iv.Kind == tir.Reduce {
+			first = tir.All(first, tir.Bin(tir.EQ, o.values[i], tir.I(0)))
+		}
+	}
+	for _, v := range x.vars[:n] {
+		if first != nil && tir.Uses(first, v.Var) {
+			reduce = append(reduce, v)
+		} else {
+			fixed = append(fixed, v)
+		}
+	}
+	key := fmt.Sprintf("%s starts with the initial value of %s", x.block.Name, o.block.Name)
+	c := &proof.Claim{Kind: proof.Cover, Subject: key, Fixed: fixed, Side: a.side}
+	c.Vars = append(append(append([]proof.Var{}, reduce...), x.vars[n:]...), a.side.Vars...)
+	c.Where = tir.All(x.where, a.side.Where)
+	update := proof.Side{Map: a.side.Map, Where: tir.All(c.Where, first), Vars: append(append([]proof.Var{}, x.vars[n:]...), a.side.Vars...)}
+	about := []*instances{x}
+	for _, w := range l.runs {
+		if w.starts != o || !w.stores(a.buffer) {
+			continue
+		}
+		about = append(about, w)
+		for _, s := range w.writes(a.buffer, n) {
+			only := &proof.Claim{Kind: proof.Cover, Subject: key + " alone", Fixed: x.vars[:n], Side: s, By: []proof.Side{update}}
+			l.claim(key+" alone", only, x, w)
+			s.Vars = append(append([]proof.Var{}, reduce...), s.Vars...)
+			c.By = append(c.By, s)
+		}
+	}
+	l.claim(key, c, about...)
 }
 
 // accumulates reports whether a load is the accumulator of a reduction that writes the initial value itself.

@@ -48,6 +48,8 @@ func Primitives() []Primitive {
 		// reductions
 		{"rfactor", "loop, axis", func(c *Call) { c.Give(c.S.RFactor(c.Loop(0), c.Number(1))) }},
 		{"decompose_reduction", "block, loop", func(c *Call) { c.Give(c.S.DecomposeReduction(c.Block(0), c.Loop(1))) }},
+		// blocks and tensor instructions
+		{"blockize", "loop", func(c *Call) { c.Give(c.S.Blockize(c.Loop(0))) }},
 		// storage and layout
 		{"set_scope", `block, "scope"`, func(c *Call) { c.S.SetScope(c.Block(0), tir.Scope(c.Text(1))) }},
 		{"unsafe_set_dtype", `block, n, "dtype"`, unsafeSetDType},
