@@ -9,14 +9,17 @@ import (
 
 // CompactBuffers shrinks each buffer allocated inside the kernel to the box that is touched while the statement below
 // its allocation runs, and subtracts the box's minimum from the indices: a buffer of shape [N, H, W, C] of which a tile
-// is used becomes [1, 1, 8, 32]. An axis keeps its extent when the box has no constant extent below it. Buffers with
+// is used becomes [1, 1, 8, 32]. A shared buffer is one of the group: the box is that of all its work-items. An axis keeps its extent when the box has no constant extent below it. Buffers with
 // strides of their own keep their shape.
 func CompactBuffers(k *tir.Kernel, _ Options) (*tir.Kernel, error) {
-	c := &compactor{newSimplifier(k).a}
+	c := &compactor{a: newSimplifier(k).a}
 	return withBody(k, c.stmt(k.Body)), nil
 }
 
-type compactor struct{ a *arith.Analyzer }
+type compactor struct {
+	a     *arith.Analyzer
+	items []*tir.For // loops over work-items around
+}
 
 func (c *compactor) stmt(s tir.Stmt) tir.Stmt {
 	m := &tir.Mapper{}
@@ -26,6 +29,10 @@ func (c *compactor) stmt(s tir.Stmt) tir.Stmt {
 			leave := c.a.Scope()
 			defer leave()
 			c.a.BindLoop(n)
+			if axisOf(n) >= threadAxis {
+				c.items = append(c.items, n)
+				defer func() { c.items = c.items[:len(c.items)-1] }()
+			}
 			body := m.MapStmt(n.Body)
 			if body == n.Body {
 				return n, true
@@ -91,6 +98,11 @@ func (c *compactor) shrink(n *tir.Allocate) tir.Stmt {
 // touched returns the box around all accesses of buf below s, with every variable bound below s swept.
 func (c *compactor) touched(s tir.Stmt, buf *tir.Buffer) ([]tir.Range, bool) {
 	over := map[*tir.Var]tir.Range{}
+	if buf.Scope == tir.Shared {
+		for _, f := range c.items {
+			over[f.Var] = tir.Range{Min: f.Min, Extent: f.Extent}
+		}
+	}
 	var box []tir.Range
 	ok := true
 	access := func(indices []tir.Expr) {

@@ -61,12 +61,16 @@ func runGolden(t *testing.T, p transform.Pass, file string) {
 		k, perr := tirtext.ParseKernel(file, in)
 		require.NoError(t, perr)
 		require.Equal(t, in, tirtext.PrintKernel(k), "the input is not as it would be printed")
-		to, rerr := p.Run(k, transform.Options{})
+		opts := transform.Options{}
+		if strings.Contains(in, "kind=bound") {
+			opts.Device = transform.GPU
+		}
+		to, rerr := p.Run(k, opts)
 		err = rerr
 		if err == nil {
 			out.WriteString(tirtext.PrintKernel(to))
 			require.Equal(t, in, tirtext.PrintKernel(k), "the pass changed its input")
-			sameKernels(t, k, to)
+			sameKernels(t, p.Name, k, to)
 		}
 	}
 	if err != nil {

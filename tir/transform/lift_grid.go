@@ -3,6 +3,7 @@ package transform
 import (
 	"math"
 
+	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
 )
 
@@ -11,10 +12,22 @@ import (
 //
 //	parallel n in range(0, 2): parallel h in range(0, 56): S   →   grid g = 112: let n = g//56: let h = g%%56: S
 //
-// Parallel loops further inside become serial. On a GPU nothing is lifted: its loops are bound to grid axes.
+// Parallel loops further inside become serial. A loop bound to a grid axis is an error: a processor has no work-items.
+// On a GPU nothing is lifted: its loops are bound to grid axes.
 func LiftGrid(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 	if opts.Device == GPU {
 		return k, nil
+	}
+	var bound *tir.For
+	tir.Walk(k.Body, func(n any) bool {
+		if f, ok := n.(*tir.For); ok && f.Kind == tir.Bound && bound == nil {
+			bound = f
+		}
+		_, isExpr := n.(tir.Expr)
+		return bound == nil && !isExpr
+	})
+	if bound != nil {
+		return nil, diag.Unsupported("lift-grid", bound.Var.Name, "the loop is bound to %s, and a processor has no work-items; wanted a parallel loop", bound.Thread)
 	}
 	var loops []*tir.For
 	body, total := k.Body, int64(1)

@@ -9,6 +9,7 @@ package transform
 import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/verify"
 )
 
 // Device is the kind of machine that kernels are lowered for.
@@ -31,10 +32,20 @@ type Options struct {
 	MaxUnroll int
 	// MaxLanes bounds the lanes of a vector; a longer vectorized loop is cut. 0 is 64.
 	MaxLanes int
-	// StopAfter names the last pass to run. Empty runs all, and only then are the kernels checked.
+	// StartAt names the first pass to run, for Continue: a pass behind the first, by its name or by what PassName returns.
+	// Empty is the one behind the program's stage.
+	StartAt string
+	// StopAfter names the last pass to run, by its name or by what PassName returns. Empty runs all, and then the kernels
+	// are checked.
 	StopAfter string
+	// Verify checks the function before the first pass, and the kernels behind each pass against the row of that pass in
+	// verify.Stages. Without it only the final kernels are checked.
+	Verify bool
 	// Observe, where set, gets the kernels after each pass.
 	Observe func(pass string, kernels []*tir.Kernel)
+	// Dump, where set, gets the program after each pass of LowerProgram and Continue. What tirtext.PrintProgram makes of it
+	// is an input of Continue, by way of ReadDump.
+	Dump func(*tir.Program)
 }
 
 func (o Options) withDefaults() Options {
@@ -67,6 +78,10 @@ func Passes() []Pass {
 		{Name: "lower-blocks", Split: LowerBlocks, Why: "everything below works on plain statements"},
 		{Name: "simplify", Run: Simplify, Why: "the passes below read canonical conditions and constant bounds"},
 		{Name: "compact-buffers", Run: CompactBuffers, Why: "before loops are cut, while a region is one sweep of each loop"},
+		{Name: "expand-vthreads", Run: ExpandVthreads, Why: "what they share is done once before buffers get halves and barriers are counted"},
+		{Name: "double-buffer", Run: DoubleBuffer, Why: "after buffers have shrunk to one iteration's part; its conditions go when loops are partitioned"},
+		{Name: "insert-barriers", Run: InsertBarriers, Why: "while each loop over work-items still stands by itself, so that what passes between two of them is seen"},
+		{Name: "lift-threads", Run: LiftThreads, Why: "after barriers, which stand between the loops; before loops are cut, since a body is one work-item's from here on"},
 		{Name: "lift-grid", Run: LiftGrid, Why: "before loops are cut, so that the parallel nest is still perfect"},
 		{Name: "partition-loops", Run: PartitionLoops, Why: "before vectors are made, so that tails become shorter vectors"},
 		{Name: "vectorize", Run: Vectorize, Why: "before unrolling, while a loop body is there once; what it must scalarise is unrolled"},
@@ -79,40 +94,88 @@ func Passes() []Pass {
 // Lower runs the passes on a function in block form and returns its kernels, in the order in which they run, and the
 // buffers that pass values between them.
 func Lower(f *tir.Func, opts Options) ([]*tir.Kernel, []*tir.Buffer, error) {
+	g, err := LowerProgram(f, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	return g.Kernels, g.Between, nil
+}
+
+// LowerProgram is Lower with the kernels and what they share as one program.
+func LowerProgram(f *tir.Func, opts Options) (*tir.Program, error) {
+	if opts.StartAt != "" {
+		return nil, diag.Invalid("lower", f.Name, "the passes of a function cannot start at %q; wanted kernels", opts.StartAt)
+	}
 	opts = opts.withDefaults()
-	var kernels []*tir.Kernel
-	var between []*tir.Buffer
-	for _, p := range Passes() {
-		if p.Split != nil {
-			var err error
-			if kernels, between, err = p.Split(f, opts); err != nil {
-				return nil, nil, err
-			}
-		} else {
-			for i, k := range kernels {
-				to, err := p.Run(k, opts)
-				if err != nil {
-					return nil, nil, err
-				}
-				kernels[i] = to
-			}
-		}
-		if opts.Observe != nil {
-			opts.Observe(p.Name, append([]*tir.Kernel(nil), kernels...))
-		}
-		if p.Name == opts.StopAfter {
-			return kernels, between, nil
+	if opts.Verify {
+		if err := verify.Verify(f); err != nil {
+			return nil, err
 		}
 	}
+	kernels, between, err := LowerBlocks(f, opts)
+	if err != nil {
+		return nil, err
+	}
+	g := &tir.Program{Name: f.Name, Params: f.Params, Outputs: f.Outputs, Scalars: f.Scalars, Between: between, Kernels: kernels}
+	return run(g, 0, opts)
+}
+
+// run does the passes of the list on a program: from the given place on, which for the first means that it was done.
+func run(g *tir.Program, place int, opts Options) (*tir.Program, error) {
+	passes := Passes()
+	last := len(passes) - 1
 	if opts.StopAfter != "" {
-		return nil, nil, diag.Invalid("lower", f.Name, "no pass is named %q", opts.StopAfter)
+		var err error
+		if last, err = FindPass(opts.StopAfter); err != nil {
+			return nil, err
+		}
+	}
+	for i := place; i <= last; i++ {
+		if passes[i].Run != nil {
+			list := make([]*tir.Kernel, len(g.Kernels))
+			for j, k := range g.Kernels {
+				to, err := passes[i].Run(k, opts)
+				if err != nil {
+					return nil, err
+				}
+				list[j] = to
+			}
+			g = withKernels(g, list)
+		}
+		g.Stage = PassName(i)
+		if opts.Observe != nil {
+			opts.Observe(passes[i].Name, append([]*tir.Kernel(nil), g.Kernels...))
+		}
+		if opts.Dump != nil {
+			opts.Dump(withKernels(g, g.Kernels))
+		}
+		if opts.Verify || i == len(passes)-1 && opts.StopAfter == "" {
+			if err := check(g.Kernels, i, opts); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return g, nil
+}
+
+func withKernels(g *tir.Program, kernels []*tir.Kernel) *tir.Program {
+	c := *g
+	c.Kernels = kernels
+	return &c
+}
+
+// check holds kernels against the row of the pass at a place of the list.
+func check(kernels []*tir.Kernel, place int, opts Options) error {
+	on := verify.CPU
+	if opts.Device == GPU {
+		on = verify.GPU
 	}
 	for _, k := range kernels {
-		if err := CheckLowered(k, opts); err != nil {
-			return nil, nil, err
+		if err := verify.Kernel(k, verify.Stages()[place], on); err != nil {
+			return err
 		}
 	}
-	return kernels, between, nil
+	return nil
 }
 
 // nodes counts the statements and expressions below root.

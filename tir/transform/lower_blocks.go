@@ -23,7 +23,8 @@ import (
 // order of their first use, unless all their uses lie within one iteration of a loop (see privatize).
 func LowerBlocks(f *tir.Func, opts Options) ([]*tir.Kernel, []*tir.Buffer, error) {
 	opts = opts.withDefaults()
-	b := &blockLowerer{a: arith.New(), sealed: map[tir.Stmt]bool{}, pins: map[*tir.Buffer][]*tir.Var{}, inits: map[*tir.Buffer]bool{}}
+	b := &blockLowerer{a: arith.New(), sealed: map[tir.Stmt]bool{}, pins: map[*tir.Buffer][]*tir.Var{}, inits: map[*tir.Buffer]bool{},
+		double: map[*tir.Buffer]string{}}
 	body, allocs := f.Body, []*tir.Buffer(nil)
 	if root := f.Root(); root != nil && len(root.Iters) == 0 {
 		body, allocs = root.Body, root.Allocs
@@ -179,6 +180,16 @@ type blockLowerer struct {
 	sealed map[tir.Stmt]bool          // bodies of opaque blocks: no allocation goes inside
 	pins   map[*tir.Buffer][]*tir.Var // loops across which a buffer's value lives
 	inits  map[*tir.Buffer]bool       // written by a block that initialises it first
+	double map[*tir.Buffer]string     // written by a block with the attribute double_buffer
+}
+
+// allocate returns the allocation of a buffer around s.
+func (b *blockLowerer) allocate(buf *tir.Buffer, s tir.Stmt) *tir.Allocate {
+	a := &tir.Allocate{Buffer: buf, Body: s}
+	if v := b.double[buf]; v != "" {
+		a.Attrs = map[string]string{tir.DoubleBuffer: v}
+	}
+	return a
 }
 
 func (b *blockLowerer) stmt(s tir.Stmt) (tir.Stmt, error) {
@@ -278,6 +289,9 @@ func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
 		if s, ok := e.(*tir.Store); ok {
 			b.pins[s.Buffer] = append(b.pins[s.Buffer], carried...)
 			b.inits[s.Buffer] = b.inits[s.Buffer] || block.Init != nil
+			if v := block.Attrs[tir.DoubleBuffer]; v != "" {
+				b.double[s.Buffer] = v
+			}
 		}
 		return true
 	})
@@ -304,7 +318,7 @@ func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
 	}
 	for _, buf := range block.Allocs {
 		if block.Opaque {
-			body = &tir.Allocate{Buffer: buf, Body: body}
+			body = b.allocate(buf, body)
 		} else {
 			body = b.place(body, buf)
 		}
@@ -349,7 +363,7 @@ func (b *blockLowerer) place(s tir.Stmt, buf *tir.Buffer) tir.Stmt {
 	if to, ok := b.within(s, buf, func(c tir.Stmt) tir.Stmt { return b.place(c, buf) }); ok {
 		return to
 	}
-	return &tir.Allocate{Buffer: buf, Body: s}
+	return b.allocate(buf, s)
 }
 
 // within applies f to the one child of s that has all accesses of buf, if there is one and buf may be allocated there.

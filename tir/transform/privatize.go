@@ -28,7 +28,9 @@ func (b *blockLowerer) privatize(s tir.Stmt, buf *tir.Buffer) (tir.Stmt, bool) {
 			return s
 		}
 		done = true
-		return &tir.Allocate{Buffer: &to, Body: tir.ReplaceBuffer(s, buf, &to, nil)}
+		out := b.allocate(buf, tir.ReplaceBuffer(s, buf, &to, nil))
+		out.Buffer = &to
+		return out
 	}
 	out := descend(s, false)
 	return out, done

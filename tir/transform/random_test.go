@@ -167,6 +167,7 @@ func sameResults(f *tir.Func, opts transform.Options) error {
 			trail += tirtext.PrintKernel(k)
 		}
 	}
+	opts.Verify = true
 	kernels, _, err := transform.Lower(f, opts)
 	if err != nil {
 		return fmt.Errorf("%w\n%s%s", err, tirtext.Print(f), trail)
@@ -209,22 +210,31 @@ func TestLowerKeepsResults(t *testing.T) {
 	})
 }
 
-// sameKernels runs a kernel before and after a pass, and wants the same bits.
-func sameKernels(t *testing.T, before, after *tir.Kernel) {
+// sameKernels runs a kernel before and after a pass, and wants the same bits. Loops over work-items are loops until barriers
+// are there; then each work-item runs by itself.
+func sameKernels(t *testing.T, pass string, before, after *tir.Kernel) {
 	t.Helper()
+	place, err := transform.FindPass(pass)
+	require.NoError(t, err)
+	barriers, err := transform.FindPass("insert-barriers")
+	require.NoError(t, err)
+	if place == barriers {
+		after, err = transform.LiftThreads(after, transform.Options{Device: transform.GPU})
+		require.NoError(t, err)
+	}
 	for _, scalar := range []int64{2, 4} {
-		run := func(k *tir.Kernel) []*tensor.Tensor {
+		run := func(k *tir.Kernel, serial bool) []*tensor.Tensor {
 			args := make([]*tensor.Tensor, len(k.Params))
 			for i, b := range k.Params {
 				args[i] = fill(b)
 			}
-			opts := interp.Options{Races: true, Scalars: map[*tir.Var]int64{}}
+			opts := interp.Options{Races: true, SerialThreads: serial, Scalars: map[*tir.Var]int64{}}
 			for _, v := range k.Scalars {
 				opts.Scalars[v] = scalar
 			}
 			require.NoError(t, interp.RunKernel(context.Background(), k, args, opts), tirtext.PrintKernel(k))
 			return args
 		}
-		require.Equal(t, run(before), run(after))
+		require.Equal(t, run(before, place <= barriers+1), run(after, place < barriers))
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/tirtext"
 )
 
 // PassName names the pass at a place of the list, as files that hold what it made are named: 03_lift-grid.
@@ -27,38 +28,58 @@ func FindPass(name string) (int, error) {
 // checks the result as Lower does. What the passes before made may come from their printed text. StopAfter may also
 // be what PassName returns.
 func Resume(kernels []*tir.Kernel, place int, opts Options) ([]*tir.Kernel, error) {
-	passes := Passes()
-	last := len(passes) - 1
-	if opts.StopAfter != "" {
-		var err error
-		if last, err = FindPass(opts.StopAfter); err != nil {
+	g, err := resume(&tir.Program{Kernels: kernels}, place, opts.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	return g.Kernels, nil
+}
+
+func resume(g *tir.Program, place int, opts Options) (*tir.Program, error) {
+	n := len(Passes())
+	if place < 1 || place > n {
+		return nil, diag.Invalid("lower", g.Name, "kernels cannot enter the passes at place %d, wanted 1 to %d", place, n)
+	}
+	if opts.Verify || place == n && opts.StopAfter == "" {
+		if err := check(g.Kernels, place-1, opts); err != nil {
 			return nil, err
 		}
 	}
-	if place < 1 || place > len(passes) {
-		return nil, diag.Invalid("lower", "", "kernels cannot enter the passes at place %d, wanted 1 to %d", place, len(passes))
-	}
-	opts = opts.withDefaults()
-	kernels = append([]*tir.Kernel(nil), kernels...)
-	for i := place; i <= last; i++ {
-		for j, k := range kernels {
-			to, err := passes[i].Run(k, opts)
-			if err != nil {
-				return nil, err
-			}
-			kernels[j] = to
+	return run(withKernels(g, g.Kernels), place, opts)
+}
+
+// Continue runs the passes that are left on a program: those from opts.StartAt on, or behind its stage.
+func Continue(g *tir.Program, opts Options) (*tir.Program, error) {
+	place := 0
+	switch {
+	case opts.StartAt != "":
+		at, err := FindPass(opts.StartAt)
+		if err != nil {
+			return nil, err
 		}
-		if opts.Observe != nil {
-			opts.Observe(passes[i].Name, append([]*tir.Kernel(nil), kernels...))
+		place = at
+	case g.Stage != "":
+		at, err := FindPass(g.Stage)
+		if err != nil {
+			return nil, err
 		}
+		place = at + 1
+	default:
+		return nil, diag.Invalid("lower", g.Name, "the program names no pass that ran last; wanted the pass to start at")
 	}
-	if opts.StopAfter != "" {
-		return kernels, nil
+	return resume(g, place, opts.withDefaults())
+}
+
+// ReadDump reads the text of a program, as Options.Dump and tirtext.PrintProgram make it; file is named in errors.
+func ReadDump(file, text string) (*tir.Program, error) {
+	g, err := tirtext.ParseProgram(file, text)
+	if err != nil {
+		return nil, err
 	}
-	for _, k := range kernels {
-		if err := CheckLowered(k, opts); err != nil {
+	if g.Stage != "" {
+		if _, err := FindPass(g.Stage); err != nil {
 			return nil, err
 		}
 	}
-	return kernels, nil
+	return g, nil
 }

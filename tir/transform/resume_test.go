@@ -59,8 +59,8 @@ func TestResumeStopsAndRefuses(t *testing.T) {
 	var seen []string
 	observed := gpu
 	observed.Observe = func(pass string, _ []*tir.Kernel) { seen = append(seen, pass) }
-	observed.StopAfter = "07_simplify"
-	_, err = transform.Resume(kernels, 5, observed)
+	observed.StopAfter = "11_simplify"
+	_, err = transform.Resume(kernels, 9, observed)
 	require.NoError(t, err)
 	require.Equal(t, []string{"vectorize", "unroll", "simplify"}, seen)
 	seen, observed.StopAfter = nil, "simplify"
@@ -69,9 +69,9 @@ func TestResumeStopsAndRefuses(t *testing.T) {
 	require.Equal(t, []string{"simplify"}, seen)
 
 	_, err = transform.Resume(kernels, len(transform.Passes()), transform.Options{})
-	require.EqualError(t, err, "check-lowered: f: loop by is still bound")
+	require.EqualError(t, err, "verify: f: behind size-scratch: loop by is still bound")
 	_, err = transform.Resume(kernels, 0, gpu)
-	require.EqualError(t, err, "lower: kernels cannot enter the passes at place 0, wanted 1 to 9")
+	require.EqualError(t, err, "lower: kernels cannot enter the passes at place 0, wanted 1 to 13")
 	gpu.StopAfter = "lift"
 	_, err = transform.Resume(kernels, 1, gpu)
 	require.ErrorContains(t, err, "lower: lift: no pass has this name; the passes are 00_lower-blocks 01_simplify 02_compact-buffers")

@@ -8,6 +8,7 @@ import (
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/arith"
+	"github.com/texel-ml/texel/tir/verify"
 )
 
 // Vectorize carries out vectorized loops of constant extent: the variable becomes Ramp(min, 1, lanes), statements run
@@ -275,7 +276,7 @@ func (l *laneBody) store(n *tir.Store) tir.Stmt {
 			continue
 		}
 		vector = true
-		if _, ok := e.(*tir.Ramp); !ok || !unitBehind(buf, i) {
+		if _, ok := e.(*tir.Ramp); !ok || !verify.UnitBehind(buf, i) {
 			return l.scalarise(n)
 		}
 	}
@@ -290,19 +291,6 @@ func (l *laneBody) store(n *tir.Store) tir.Stmt {
 		return &tir.Store{Buffer: buf, Indices: idx, Value: value}
 	}
 	return &tir.Store{Buffer: buf, Indices: idx, Value: l.widen(value)}
-}
-
-// unitBehind reports whether every axis of b behind axis i has one element, so that a vector along i is one in memory.
-func unitBehind(b *tir.Buffer, i int) bool {
-	if b.Scope == tir.Texture {
-		return i == len(b.Shape)-1
-	}
-	for _, n := range b.Shape[i+1:] {
-		if n != 1 {
-			return false
-		}
-	}
-	return true
 }
 
 func (l *laneBody) widen(e tir.Expr) tir.Expr {

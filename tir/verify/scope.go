@@ -38,6 +38,8 @@ func (s *Scope) Buffer(b *tir.Buffer) (undo func(), err error) {
 		return nil, fmt.Errorf("buffer %s of shape %v has no known size", b.Name, tensor.Shape(b.Shape))
 	case b.Strides != nil && len(b.Strides) != len(b.Shape):
 		return nil, fmt.Errorf("buffer %s has %d strides for %d axes", b.Name, len(b.Strides), len(b.Shape))
+	case overlaps(b):
+		return nil, fmt.Errorf("strides %v of buffer %s of shape %v put two elements in one place", b.Strides, b.Name, tensor.Shape(b.Shape))
 	case b.Scope == tir.Texture && b.Folding == nil:
 		return nil, fmt.Errorf("buffer %s is a texture without a folding", b.Name)
 	case b.DType.Bits() == 0:

@@ -1,14 +1,17 @@
-// Package verify checks that a function of the loop IR in block form is legal.
+// Package verify checks that a function of the loop IR in block form is legal, and that a kernel is what it may be behind
+// each loop pass (see Stages).
 //
-// It checks the structure (nothing missing, a root block without iteration variables, While and Allocate only inside
-// opaque blocks), types and lanes, that variables and buffers are declared before their use and not twice, that the
-// value of each iteration variable is within its extent wherever the block runs, that the declared regions of each
-// block contain its accesses, and that a block with reduce variables initialises what it updates, itself or by a block
-// before it. That different instances of a block write different elements is what schedule primitives check.
+// Of a function it checks the structure (nothing missing, a root block without iteration variables, While and Allocate
+// only inside opaque blocks), types and lanes, that variables and buffers are declared before their use and not twice,
+// that the value of each iteration variable is within its extent wherever the block runs, that the declared regions of
+// each block contain its accesses, that no parallel, vectorized or bound loop drives a variable that is not spatial, and
+// that a block with reduce variables initialises what it updates, itself or by a block before it. That different
+// instances of a block write different elements is what schedule primitives check.
 package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/texel-ml/texel/diag"
@@ -34,6 +37,7 @@ type verifier struct {
 	bound   []binding            // variables bound around, outer first
 	written map[*tir.Buffer]bool // by a store before this place
 	opaque  int                  // opaque blocks around
+	loops   []*tir.For           // around
 }
 
 // open is a block around the current place.
@@ -152,6 +156,8 @@ func (v *verifier) stmt(s tir.Stmt) error {
 		defer undo()
 		v.blocks[len(v.blocks)-1].own[n.Buffer] = true
 		return v.stmt(n.Body)
+	case *tir.Barrier:
+		return fmt.Errorf("a barrier stands in a function; the loop passes put them")
 	case *tir.Evaluate:
 		_, err := v.scope.Expr(n.Value)
 		if err != nil {
@@ -197,6 +203,8 @@ func (v *verifier) loop(n *tir.For) error {
 			return err
 		}
 	}
+	v.loops = append(v.loops, n)
+	defer func() { v.loops = v.loops[:len(v.loops)-1] }()
 	return v.declare(n.Var, tir.Range{Min: n.Min, Extent: n.Extent}, func() error { return v.stmt(n.Body) })
 }
 
@@ -296,12 +304,29 @@ func (v *verifier) realize(n *tir.BlockRealize, root bool) error {
 				}
 			}
 			reduces = reduces || iv.Kind == tir.Reduce
+			if f := v.independent(n.Values[i]); f != nil && iv.Kind != tir.Spatial {
+				kind := f.Kind.String()
+				if f.Kind == tir.Bound {
+					kind = "bound to " + f.Thread
+				}
+				return fmt.Errorf("the %v variable %s is driven by loop %s, which is %s: its iterations are not independent", iv.Kind, iv.Var.Name, f.Var.Name, kind)
+			}
 		}
 		if b.Init != nil && !reduces {
 			return fmt.Errorf("the block has an init but no reduce variable")
 		}
 		return v.iters(n, 0, root, reduces)
 	})
+}
+
+// independent returns a loop around, none of whose iterations may depend on another, on whose variable e depends.
+func (v *verifier) independent(e tir.Expr) *tir.For {
+	for _, f := range v.loops {
+		if (f.Kind == tir.Parallel || f.Kind == tir.Vectorized || f.Kind == tir.Bound) && tir.Uses(e, f.Var) {
+			return f
+		}
+	}
+	return nil
 }
 
 // iters declares the iteration variables from i on, then checks what is inside the block.
@@ -323,6 +348,9 @@ func (v *verifier) iters(n *tir.BlockRealize, i int, root, reduces bool) error {
 	o := &open{block: b, bound: len(v.bound), own: map[*tir.Buffer]bool{}, root: root}
 	for _, list := range [][]tir.Region{b.Reads, b.Writes} {
 		for _, r := range list {
+			if !v.scope.bufs[r.Buffer] && !slices.Contains(b.Allocs, r.Buffer) {
+				return fmt.Errorf("a region is of buffer %s, which is not in scope", r.Buffer.Name)
+			}
 			if len(r.Ranges) != len(r.Buffer.Shape) {
 				return fmt.Errorf("a region of %s has %d axes, wanted %d", r.Buffer.Name, len(r.Ranges), len(r.Buffer.Shape))
 			}

@@ -1,0 +1,344 @@
+package transform
+
+import (
+	"slices"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
+)
+
+// InsertBarriers puts barriers where values pass between the work-items of a group through shared or global memory: what
+// one writes and another reads, what one reads and another then overwrites, and what two write in an order that matters.
+//
+//	for t (threadIdx.x): S[t] = A[t]            for t (threadIdx.x): S[t] = A[t]
+//	for u (threadIdx.x): C[u] = S[7 - u]   →    barrier shared
+//	                                            for u (threadIdx.x): C[u] = S[7 - u]
+//
+// Statements are gone through in order with the accesses since the last barrier; one is put in front of a statement only
+// when an element may be touched by different work-items on both sides, which is found by going through the work-items
+// and the loops inside (see exchange). Iterations of one bound loop are independent of each other, so nothing passes
+// within it except through loops that are bound to the same axis again. What passes from one iteration of a serial loop
+// to the next takes one barrier: at the begin of its body when something before the loop must wait too, otherwise at the
+// end.
+//
+// All work-items of a group come to each barrier: a condition around that they may decide differently moves inside. Where
+// that is impossible, and where a value would pass between groups, or through memory that each work-item has for itself,
+// the pass explains.
+func InsertBarriers(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
+	if opts.Device != GPU {
+		return k, nil
+	}
+	extents, err := gridOf(k)
+	if err != nil {
+		return nil, err
+	}
+	b := &barriers{extents: extents, a: arith.New(), written: map[*tir.Buffer]bool{}}
+	tir.Walk(k.Body, func(n any) bool {
+		if s, ok := n.(*tir.Store); ok {
+			b.written[s.Buffer] = true
+		}
+		return true
+	})
+	body, _ := b.stmt(k.Body, &around{}, nil)
+	if b.err != nil {
+		return nil, b.err
+	}
+	return withBody(k, body), nil
+}
+
+type barriers struct {
+	extents [gridAxes]int64
+	a       *arith.Analyzer
+	written map[*tir.Buffer]bool
+	err     error
+}
+
+// around is what stands around a statement.
+type around struct {
+	bound  [gridAxes]*tir.For // the innermost loop bound to each axis
+	loops  []*tir.For         // the others, outer first
+	guards []tir.Expr
+	lets   map[*tir.Var]tir.Expr // values, in terms of what is not let
+	items  map[*tir.Var]bool     // variables that differ between the work-items of a group
+}
+
+// use is one access to memory that work-items may share.
+type use struct {
+	around
+	buf     *tir.Buffer
+	indices []tir.Expr
+	write   bool
+}
+
+// flow is what a statement does, as far as no barrier orders it inside.
+type flow struct {
+	first, last []*use // that may be reached from its begin, and may reach its end, without a barrier
+	cut         bool   // every way through it has a barrier
+}
+
+func (f *flow) then(g flow) {
+	if !f.cut {
+		f.first = append(f.first, g.first...)
+	}
+	if g.cut {
+		f.last, f.cut = slices.Clone(g.last), true
+	} else {
+		f.last = append(f.last, g.last...)
+	}
+}
+
+func (b *barriers) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// inner returns a copy of c to add to.
+func (c *around) inner() *around {
+	to := *c
+	to.loops, to.guards = slices.Clone(c.loops), slices.Clone(c.guards)
+	return &to
+}
+
+// stmt puts barriers into s; before are the accesses that no barrier parts from its begin. Who calls puts the barrier
+// between them and s, unless one in s is enough.
+func (b *barriers) stmt(s tir.Stmt, c *around, before []*use) (tir.Stmt, flow) {
+	if b.err != nil {
+		return s, flow{}
+	}
+	switch n := s.(type) {
+	case *tir.Seq:
+		return b.seq(n, c, before)
+	case *tir.For:
+		return b.loop(n, c, before)
+	case *tir.If:
+		return b.ifs(n, c, before)
+	case *tir.While:
+		inner := c.inner()
+		body, f := b.stmt(n.Body, inner, nil)
+		uses := b.loads(n.Cond, c)
+		whole := flow{first: append(uses, f.first...), last: append(slices.Clone(uses), f.last...)}
+		if body != n.Body || b.exchange(whole.last, whole.first, c, nil) != "" {
+			b.fail(diag.Unsupported("insert-barriers", b.name(c), "values pass between work-items inside a while loop"))
+		}
+		return n, whole
+	case *tir.Let:
+		inner := c.inner()
+		inner.lets = extend(c.lets, n.Var, c.subst(n.Value))
+		if b.differs(n.Value, c) {
+			inner.items = extend(c.items, n.Var, true)
+		}
+		uses := b.loads(n.Value, c)
+		body, f := b.stmt(n.Body, inner, append(slices.Clone(before), uses...))
+		whole := flow{first: uses, last: uses}
+		whole.then(f)
+		if body == n.Body {
+			return n, whole
+		}
+		return &tir.Let{Var: n.Var, Value: n.Value, Body: body}, whole
+	case *tir.Allocate:
+		body, f := b.stmt(n.Body, c, before)
+		if body == n.Body {
+			return n, f
+		}
+		return n.WithBody(body), f
+	case *tir.Barrier:
+		return n, flow{cut: true}
+	case *tir.Store:
+		uses := b.loads(n.Value, c)
+		for _, i := range n.Indices {
+			uses = append(uses, b.loads(i, c)...)
+		}
+		uses = append(uses, b.use(n.Buffer, n.Indices, true, c)...)
+		return n, flow{first: uses, last: uses}
+	case *tir.Evaluate:
+		uses := b.loads(n.Value, c)
+		return n, flow{first: uses, last: uses}
+	}
+	return s, flow{}
+}
+
+func extend[V any](m map[*tir.Var]V, v *tir.Var, value V) map[*tir.Var]V {
+	to := map[*tir.Var]V{v: value}
+	for k, x := range m {
+		if k != v {
+			to[k] = x
+		}
+	}
+	return to
+}
+
+// name is that of the innermost loop, for errors.
+func (b *barriers) name(c *around) string {
+	if n := len(c.loops); n > 0 {
+		return c.loops[n-1].Var.Name
+	}
+	for _, f := range slices.Backward(c.bound[:]) {
+		if f != nil {
+			return f.Var.Name
+		}
+	}
+	return ""
+}
+
+func (c *around) subst(e tir.Expr) tir.Expr {
+	if len(c.lets) == 0 {
+		return e
+	}
+	return tir.Subst(e, c.lets)
+}
+
+// differs reports whether an expression may have different values for the work-items of a group.
+func (b *barriers) differs(e tir.Expr, c *around) bool {
+	found := false
+	tir.Walk(e, func(n any) bool {
+		switch n := n.(type) {
+		case *tir.Var:
+			found = found || c.items[n]
+		case *tir.Load: // what the kernel does not write is the same for all
+			found = found || b.written[n.Buffer]
+		}
+		return !found
+	})
+	return found
+}
+
+// use notes an access, unless no other work-item can see it.
+func (b *barriers) use(buf *tir.Buffer, indices []tir.Expr, write bool, c *around) []*use {
+	if !b.written[buf] || buf.Scope == tir.Texture {
+		return nil
+	}
+	u := &use{around: *c.inner(), buf: buf, write: write}
+	for _, e := range indices {
+		u.indices = append(u.indices, c.subst(e))
+	}
+	return []*use{u}
+}
+
+func (b *barriers) loads(e tir.Expr, c *around) []*use {
+	var uses []*use
+	tir.Walk(e, func(n any) bool {
+		if l, ok := n.(*tir.Load); ok {
+			uses = append(uses, b.use(l.Buffer, l.Indices, false, c)...)
+		}
+		return true
+	})
+	return uses
+}
+
+func (b *barriers) seq(n *tir.Seq, c *around, before []*use) (tir.Stmt, flow) {
+	var list []tir.Stmt
+	var whole flow
+	changed := false
+	var pending []*use
+	for _, s := range n.Stmts {
+		to, f := b.stmt(s, c, append(slices.Clone(before), pending...))
+		if scope := b.exchange(pending, f.first, c, nil); scope != "" {
+			list = append(list, &tir.Barrier{Scope: scope})
+			whole.then(flow{cut: true})
+			before, pending, changed = nil, nil, true
+		}
+		list, changed = append(list, to), changed || to != s
+		whole.then(f)
+		if f.cut {
+			before, pending = nil, nil
+		}
+		pending = append(pending, f.last...)
+	}
+	if !changed {
+		return n, whole
+	}
+	return &tir.Seq{Stmts: list}, whole
+}
+
+func (b *barriers) loop(n *tir.For, c *around, before []*use) (tir.Stmt, flow) {
+	inner := c.inner()
+	axis := axisOf(n)
+	switch {
+	case axis >= 0:
+		inner.bound[axis] = n
+		if axis >= threadAxis {
+			inner.items = extend(c.items, n.Var, true)
+		}
+	case b.differs(n.Min, c):
+		inner.items = extend(c.items, n.Var, true)
+		fallthrough
+	default:
+		inner.loops = append(inner.loops, n)
+	}
+	bounds := append(b.loads(n.Min, c), b.loads(n.Extent, c)...)
+	entry := append(slices.Clone(before), bounds...)
+	if axis < 0 {
+		entry = nil // a barrier in the body would also be there in later iterations
+	}
+	body, f := b.stmt(n.Body, inner, entry)
+	count, constant := tir.AsInt(n.Extent)
+	sure := constant && count > 0
+	if axis < 0 && !(constant && count <= 1) {
+		if scope := b.exchange(f.last, f.first, inner, n); scope != "" {
+			stop := &tir.Barrier{Scope: scope}
+			if outer := b.exchange(before, f.first, c, nil); outer != "" && sure {
+				if outer == tir.Global {
+					stop.Scope = outer
+				}
+				body = tir.Block1(append([]tir.Stmt{stop}, flatten(body)...)...)
+				f.first, f.cut = nil, true
+			} else {
+				body = tir.Block1(append(flatten(body), stop)...)
+				f.last, f.cut = nil, true
+			}
+		}
+	}
+	f.cut = f.cut && sure
+	whole := flow{first: bounds, last: bounds}
+	if f.cut {
+		whole.then(f)
+	} else {
+		whole.first, whole.last = append(whole.first, f.first...), append(whole.last, f.last...)
+	}
+	if body == n.Body {
+		return n, whole
+	}
+	if axis < 0 && (b.differs(n.Min, c) || b.differs(n.Extent, c)) {
+		b.fail(diag.Unsupported("insert-barriers", n.Var.Name, "values pass between work-items inside a loop whose bounds they may decide differently"))
+	}
+	to := *n
+	to.Body = body
+	return &to, whole
+}
+
+func (b *barriers) ifs(n *tir.If, c *around, before []*use) (tir.Stmt, flow) {
+	side := func(s tir.Stmt, cond tir.Expr) (tir.Stmt, flow) {
+		if s == nil {
+			return nil, flow{}
+		}
+		inner := c.inner()
+		inner.guards = append(inner.guards, c.subst(cond))
+		return b.stmt(s, inner, before)
+	}
+	uses := b.loads(n.Cond, c)
+	then, f := side(n.Then, n.Cond)
+	els, g := side(n.Else, &tir.Not{A: n.Cond})
+	whole := flow{first: append(slices.Clone(uses), append(f.first, g.first...)...), last: append(slices.Clone(uses), append(f.last, g.last...)...)}
+	if f.cut && g.cut {
+		whole.cut = true
+		whole.last = append(slices.Clone(f.last), g.last...)
+	}
+	if then == n.Then && els == n.Else {
+		return n, whole
+	}
+	if !b.differs(n.Cond, c) {
+		return &tir.If{Cond: n.Cond, Then: then, Else: els}, whole
+	}
+	to, ok := guarded(n.Cond, then)
+	if els != nil && ok {
+		var other tir.Stmt
+		other, ok = guarded(&tir.Not{A: n.Cond}, els)
+		to = tir.Block1(append(flatten(to), flatten(other)...)...)
+	}
+	if !ok {
+		b.fail(diag.Unsupported("insert-barriers", b.name(c), "values pass between work-items under a condition that they may decide differently and that reads memory"))
+	}
+	return to, whole
+}
