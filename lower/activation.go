@@ -15,10 +15,10 @@ func elemRelu(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 	if d.Kind() == tensor.Unsigned {
 		return x[0]
 	}
-	return maximum(x[0], num(d, 0))
+	return tir.Maximum(x[0], num(d, 0))
 }
 
-func negativePart(x, below tir.Expr) tir.Expr { return tir.Sel(less(x, like(x, 0)), below, x) }
+func negativePart(x, below tir.Expr) tir.Expr { return tir.Sel(tir.Lt(x, like(x, 0)), below, x) }
 
 func elemLeakyRelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 	return negativePart(x[0], tir.Times(x[0], num(d, a.(*relay.AlphaAttrs).Alpha)))
@@ -33,12 +33,12 @@ func elemElu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 
 func elemSelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 	at := a.(*relay.SeluAttrs)
-	return tir.Sel(less(x[0], num(d, 0)), tir.Times(expm1(x[0]), num(d, at.Gamma*at.Alpha)), tir.Times(x[0], num(d, at.Gamma)))
+	return tir.Sel(tir.Lt(x[0], num(d, 0)), tir.Times(expm1(x[0]), num(d, at.Gamma*at.Alpha)), tir.Times(x[0], num(d, at.Gamma)))
 }
 
 func elemCelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 	alpha := num(d, a.(*relay.AlphaAttrs).Alpha)
-	return negativePart(x[0], tir.Times(expm1(divide(x[0], alpha)), alpha))
+	return negativePart(x[0], tir.Times(expm1(tir.Over(x[0], alpha)), alpha))
 }
 
 func elemThresholdedRelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
@@ -48,13 +48,13 @@ func elemThresholdedRelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 func elemHardSigmoid(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 	at := a.(*relay.HardSigmoidAttrs)
 	y := tir.Plus(tir.Times(x[0], num(d, at.Alpha)), num(d, at.Beta))
-	return maximum(minimum(y, num(d, 1)), num(d, 0))
+	return tir.Maximum(tir.Minimum(y, num(d, 1)), num(d, 0))
 }
 
 // elemHardSwish: below −3 the product is 0, so x may be raised to −3, where the inner sum is 0 without a lower bound.
 func elemHardSwish(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
-	m, c := maximum(x[0], num(d, -3)), sixth(d)
-	return tir.Times(m, minimum(tir.Plus(tir.Times(m, num(d, c)), num(d, 3*c)), num(d, 1)))
+	m, c := tir.Maximum(x[0], num(d, -3)), sixth(d)
+	return tir.Times(m, tir.Minimum(tir.Plus(tir.Times(m, num(d, c)), num(d, 3*c)), num(d, 1)))
 }
 
 // sixth is the number of type d next below 1/6. Its threefold is a number of type d too, so that −3·sixth + 3·sixth is 0 whether
@@ -72,9 +72,9 @@ func elemSwish(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 	if d == tensor.Float64 {
 		largest = math.MaxFloat64
 	}
-	bounded := maximum(x[0], num(d, -largest))
+	bounded := tir.Maximum(x[0], num(d, -largest))
 	if beta < 0 {
-		bounded = minimum(x[0], num(d, largest))
+		bounded = tir.Minimum(x[0], num(d, largest))
 	}
 	arg := x[0]
 	if beta != 1 {
@@ -96,7 +96,7 @@ func elemGelu(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 // elemSoftplus: log(e^x + 1) = max(x, 0) + log(1 + e^−|x|), which cannot overflow.
 func elemSoftplus(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 	e := fn(tir.Exp, tir.Times(fn(tir.Abs, x[0]), num(d, -1)))
-	return tir.Plus(maximum(x[0], num(d, 0)), log1p(e))
+	return tir.Plus(tir.Maximum(x[0], num(d, 0)), log1p(e))
 }
 
 // log1p is log(1 + e) for e in [0, 1] to a few units in the last place: what rounding 1 + e to u loses is put back by the
@@ -104,22 +104,22 @@ func elemSoftplus(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 func log1p(e tir.Expr) tir.Expr {
 	u := tir.Plus(e, like(e, 1))
 	kept := tir.Minus(u, like(e, 1))
-	return tir.Sel(equal(kept, like(e, 0)), e, tir.Times(fn(tir.Log, u), divide(e, kept)))
+	return tir.Sel(tir.Eq(kept, like(e, 0)), e, tir.Times(fn(tir.Log, u), tir.Over(e, kept)))
 }
 
 func elemSoftsign(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
-	return divide(x[0], tir.Plus(fn(tir.Abs, x[0]), num(d, 1)))
+	return tir.Over(x[0], tir.Plus(fn(tir.Abs, x[0]), num(d, 1)))
 }
 
 // elemMish: tanh(log(1 + e)) = n / (n + 2) with e = e^x and n = e·(e + 2); beyond 40 it is 1.
 func elemMish(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
-	e := fn(tir.Exp, minimum(x[0], num(d, 40)))
+	e := fn(tir.Exp, tir.Minimum(x[0], num(d, 40)))
 	n := tir.Times(e, tir.Plus(e, num(d, 2)))
-	return tir.Times(x[0], divide(n, tir.Plus(n, num(d, 2))))
+	return tir.Times(x[0], tir.Over(n, tir.Plus(n, num(d, 2))))
 }
 
 func elemShrink(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 	at := a.(*relay.ShrinkAttrs)
-	above := tir.Sel(greater(x[0], num(d, at.Lambd)), tir.Minus(x[0], num(d, at.Bias)), num(d, 0))
-	return tir.Sel(less(x[0], num(d, -at.Lambd)), tir.Plus(x[0], num(d, at.Bias)), above)
+	above := tir.Sel(tir.Gt(x[0], num(d, at.Lambd)), tir.Minus(x[0], num(d, at.Bias)), num(d, 0))
+	return tir.Sel(tir.Lt(x[0], num(d, -at.Lambd)), tir.Plus(x[0], num(d, at.Bias)), above)
 }

@@ -19,7 +19,7 @@ func lowerCast(s *Site) ([]Operand, error) {
 		if from.Bits() == 16 && from.IsFloat() && to.Bits() == 16 && to.IsFloat() {
 			x = widened(x)
 		}
-		return as(to, x)
+		return tir.As(to, x)
 	})
 }
 
@@ -39,7 +39,7 @@ func lowerReinterpret(s *Site) ([]Operand, error) {
 	if from != to && (!from.IsInt() || !to.IsInt()) {
 		return nil, s.Unsupported("the bits of %v as %v", from, to)
 	}
-	return s.Result(func(i []tir.Expr) tir.Expr { return as(to, s.In[0].At(i...)) })
+	return s.Result(func(i []tir.Expr) tir.Expr { return tir.As(to, s.In[0].At(i...)) })
 }
 
 // channelAt returns how operand n of a quantizing operator is read for the element at i: a scalar, or one entry a channel.
@@ -65,15 +65,15 @@ func lowerQuantize(s *Site) ([]Operand, error) {
 		d := scale.Type().DType
 		x := s.In[0].wide(i...)
 		if s.In[0].DType.IsInt() { // float64 holds the integer
-			x = as(d, divide(as(tensor.Float64, x), as(tensor.Float64, scale)))
+			x = tir.As(d, tir.Over(tir.As(tensor.Float64, x), tir.As(tensor.Float64, scale)))
 		} else {
-			x = divide(as(d, x), scale)
+			x = tir.Over(tir.As(d, x), scale)
 		}
 		x = fn(tir.Round, x)
 		if a.OutDType.Bits() > 16 {
-			x = as(tensor.Float64, x) // and the sum with the zero point
+			x = tir.As(tensor.Float64, x) // and the sum with the zero point
 		}
-		return as(a.OutDType, tir.Plus(x, as(x.Type().DType, channelAt(s, 2, a.Axis, i))))
+		return tir.As(a.OutDType, tir.Plus(x, tir.As(x.Type().DType, channelAt(s, 2, a.Axis, i))))
 	})
 }
 
@@ -92,8 +92,8 @@ func lowerDequantize(s *Site) ([]Operand, error) {
 			if from.Bits() > 16 {
 				exact = tensor.Int64
 			}
-			x, zero = as(exact, x), as(exact, zero)
+			x, zero = tir.As(exact, x), tir.As(exact, zero)
 		}
-		return as(s.Out().DType, tir.Times(as(d, tir.Minus(x, zero)), scale))
+		return tir.As(s.Out().DType, tir.Times(tir.As(d, tir.Minus(x, zero)), scale))
 	})
 }

@@ -70,7 +70,7 @@ func lowerConv(s *Site) ([]Operand, error) {
 		for n := range spatial {
 			from[spatial[n]], tap[spatial[n]] = position(i, r, n), r[n]
 		}
-		return tir.Times(as(d, source.At(physicalIndex(data, from)...)), as(d, weight.At(physicalIndex(kernel, tap)...)))
+		return tir.Times(tir.As(d, source.At(physicalIndex(data, from)...)), tir.As(d, weight.At(physicalIndex(kernel, tap)...)))
 	})
 	if depthwise && padded {
 		result.Tensor.Where(func(i, r []tir.Expr) tir.Expr {
@@ -92,7 +92,7 @@ func (s *Site) accumulated(sum Operand) []Operand {
 	sum.Shape = s.Out().Shape
 	if d := s.Out().DType; sum.DType != d {
 		wide := sum
-		sum = s.Compute(wide.Shape, d, func(i []tir.Expr) tir.Expr { return as(d, wide.At(i...)) })
+		sum = s.Compute(wide.Shape, d, func(i []tir.Expr) tir.Expr { return tir.As(d, wide.At(i...)) })
 	}
 	return []Operand{sum}
 }

@@ -75,7 +75,7 @@ func lowerConvTranspose(s *Site) ([]Operand, error) {
 			}
 			inside = tir.All(inside, ok)
 		}
-		term := tir.Times(as(d, x.At(physicalIndex(data, from)...)), as(d, w.At(physicalIndex(kernel, tap)...)))
+		term := tir.Times(tir.As(d, x.At(physicalIndex(data, from)...)), tir.As(d, w.At(physicalIndex(kernel, tap)...)))
 		if inside == nil {
 			return term
 		}
@@ -91,7 +91,7 @@ func lowerConvTranspose(s *Site) ([]Operand, error) {
 		for n, t := range axes {
 			at = append(at, floorDiv(i[n+1], t.stride), floorMod(i[n+1], t.stride))
 		}
-		return as(s.Out().DType, sum.At(append(at, i[len(i)-1])...))
+		return tir.As(s.Out().DType, sum.At(append(at, i[len(i)-1])...))
 	})
 }
 
@@ -123,7 +123,7 @@ func (t transposedAxis) phase(q, p, j tir.Expr) (from, k, ok tir.Expr) {
 // exists returns the condition that a place in data and a window element exist; nil: they always do.
 func (t transposedAxis) exists(from, k tir.Expr) (ok tir.Expr) {
 	if t.window%t.stride != 0 {
-		ok = less(k, tir.I(t.window))
+		ok = tir.Lt(k, tir.I(t.window))
 	}
 	if !t.tight {
 		ok = tir.All(ok, within(from, t.extent))
@@ -157,7 +157,7 @@ func (t transposedAxis) at(y, j tir.Expr) (from, k, ok tir.Expr) {
 		k = j
 		reach := tir.Minus(offset(y, t.padding), scaled(k, t.dilation))
 		from = floorDiv(reach, t.stride)
-		ok = tir.All(equal(floorMod(reach, t.stride), tir.I(0)), within(from, t.extent))
+		ok = tir.All(tir.Eq(floorMod(reach, t.stride), tir.I(0)), within(from, t.extent))
 		return from, k, ok
 	}
 	first := floorMod(scaled(offset(y, t.padding), t.inverse), t.stride)

@@ -22,7 +22,7 @@ func lowerCreate(s *Site) ([]Operand, error) {
 		return s.Result(func(i []tir.Expr) tir.Expr { return arange(a, d, i[0]) })
 	case *relay.EyeAttrs:
 		return s.Result(func(i []tir.Expr) tir.Expr {
-			return tir.Sel(equal(i[1], offset(i[0], a.K)), num(d, 1), num(d, 0))
+			return tir.Sel(tir.Eq(i[1], offset(i[0], a.K)), num(d, 1), num(d, 0))
 		})
 	default:
 		if s.Call.Op.Name == "ones" {
@@ -36,10 +36,10 @@ func lowerCreate(s *Site) ([]Operand, error) {
 func arange(a *relay.ArangeAttrs, d tensor.DType, i tir.Expr) tir.Expr {
 	whole := func(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<53 }
 	if d.IsInt() && whole(a.Start) && whole(a.Step) {
-		return as(d, offset(scaled(i, int(a.Step)), int(a.Start)))
+		return tir.As(d, offset(scaled(i, int(a.Step)), int(a.Start)))
 	}
 	f := tensor.Float64
-	return as(d, tir.Plus(tir.Times(as(f, i), num(f, a.Step)), num(f, a.Start)))
+	return tir.As(d, tir.Plus(tir.Times(tir.As(f, i), num(f, a.Step)), num(f, a.Start)))
 }
 
 func lowerOneHot(s *Site) ([]Operand, error) {
@@ -47,7 +47,7 @@ func lowerOneHot(s *Site) ([]Operand, error) {
 	axis := relay.NormalAxis(a.Axis, len(s.Out().Shape))
 	return s.Result(func(i []tir.Expr) tir.Expr {
 		at := toIndex(s.In[0].At(append(append([]tir.Expr{}, i[:axis]...), i[axis+1:]...)...))
-		hit := either(equal(at, i[axis]), equal(offset(at, a.Depth), i[axis]))
+		hit := either(tir.Eq(at, i[axis]), tir.Eq(offset(at, a.Depth), i[axis]))
 		return tir.Sel(hit, s.In[1].first(), s.In[2].first())
 	})
 }

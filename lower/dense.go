@@ -45,7 +45,7 @@ func lowerMatmul(s *Site) ([]Operand, error) {
 	}
 	result := s.Reduce(shape, d, []int{k}, tir.Const(d, 0), tir.Plus, func(i, r []tir.Expr) tir.Expr {
 		a, b := read(i, r[0])
-		return tir.Times(as(d, a), as(d, b))
+		return tir.Times(tir.As(d, a), tir.As(d, b))
 	})
 	anchor.Stage, anchor.Weight = result.Tensor, w.Tensor
 	s.SetAnchor(anchor)
@@ -76,9 +76,4 @@ func matmulReader(x, w Operand, attrs *relay.MatmulAttrs) func(i []tir.Expr, r t
 		}
 		return pair(x, m, r, attrs.TransposeA), pair(w, r, n, attrs.TransposeB)
 	}
-}
-
-// as converts e to type d where it has another.
-func as(d tensor.DType, e tir.Expr) tir.Expr {
-	return tir.As(d, e)
 }

@@ -29,7 +29,7 @@ func lowerElementwise(s *Site) ([]Operand, error) {
 		for n, in := range s.In {
 			x[n] = in.wide(i...)
 		}
-		return as(s.Out().DType, f(s.Call.Attrs, d, x))
+		return tir.As(s.Out().DType, f(s.Call.Attrs, d, x))
 	})
 }
 
@@ -39,7 +39,7 @@ var specialElements = map[string]OpRule{
 	"copy": lowerCopy, "where": lowerWhere, "trilu": lowerTrilu,
 	"nn.bias_add": perChannel(func(x, c tir.Expr) tir.Expr { return tir.Plus(x, c) }),
 	"nn.prelu": perChannel(func(x, c tir.Expr) tir.Expr {
-		return tir.Sel(less(x, like(x, 0)), tir.Times(x, c), x)
+		return tir.Sel(tir.Lt(x, like(x, 0)), tir.Times(x, c), x)
 	}),
 	"power": lowerPower,
 	"cast":  lowerCast, "reinterpret": lowerReinterpret,
@@ -74,7 +74,7 @@ func perChannel(f func(x, c tir.Expr) tir.Expr) OpRule {
 	return func(s *Site) ([]Operand, error) {
 		axis := relay.NormalAxis(attrs[relay.AxisAttrs](s).Axis, len(s.Out().Shape))
 		return s.Result(func(i []tir.Expr) tir.Expr {
-			return as(s.Out().DType, f(s.In[0].wide(i...), s.In[1].wide(i[axis])))
+			return tir.As(s.Out().DType, f(s.In[0].wide(i...), s.In[1].wide(i[axis])))
 		})
 	}
 }
@@ -128,7 +128,7 @@ func elemAbs(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 	case d.IsFloat():
 		return fn(tir.Abs, x[0])
 	case d.Kind() == tensor.Signed:
-		return maximum(x[0], tir.Minus(num(d, 0), x[0])) // the least integer is its own negation
+		return tir.Maximum(x[0], tir.Minus(num(d, 0), x[0])) // the least integer is its own negation
 	}
 	return x[0]
 }
@@ -143,9 +143,9 @@ func elemNegative(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 func elemSign(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 	below := x[0] // 0 or NaN
 	if d.Kind() != tensor.Unsigned {
-		below = tir.Sel(less(x[0], num(d, 0)), num(d, -1), x[0])
+		below = tir.Sel(tir.Lt(x[0], num(d, 0)), num(d, -1), x[0])
 	}
-	return tir.Sel(greater(x[0], num(d, 0)), num(d, 1), below)
+	return tir.Sel(tir.Gt(x[0], num(d, 0)), num(d, 1), below)
 }
 
 func elemIsInf(a any, d tensor.DType, x []tir.Expr) tir.Expr {
@@ -154,9 +154,9 @@ func elemIsInf(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 	case at.DetectNegative && at.DetectPositive:
 		return fn(tir.IsInf, x[0])
 	case at.DetectPositive:
-		return equal(x[0], num(d, math.Inf(1)))
+		return tir.Eq(x[0], num(d, math.Inf(1)))
 	case at.DetectNegative:
-		return equal(x[0], num(d, math.Inf(-1)))
+		return tir.Eq(x[0], num(d, math.Inf(-1)))
 	}
 	return tir.False
 }
@@ -165,14 +165,14 @@ func elemClip(a any, d tensor.DType, x []tir.Expr) tir.Expr {
 	at := a.(*relay.ClipAttrs)
 	if !d.IsFloat() {
 		lo, hi := saturated(d, at.AMin), saturated(d, at.AMax)
-		return minimum(maximum(x[0], lo), hi)
+		return tir.Minimum(tir.Maximum(x[0], lo), hi)
 	}
 	y := x[0]
 	if !math.IsInf(at.AMin, -1) {
-		y = maximum(y, num(d, at.AMin))
+		y = tir.Maximum(y, num(d, at.AMin))
 	}
 	if !math.IsInf(at.AMax, 1) {
-		y = minimum(y, num(d, at.AMax))
+		y = tir.Minimum(y, num(d, at.AMax))
 	}
 	return y
 }
@@ -198,31 +198,31 @@ func saturated(d tensor.DType, v float64) tir.Expr {
 // divisor returns y where dividing by it is defined for every dividend, and 1 where y is 0 or, in a signed type, −1,
 // whose quotient may not exist.
 func divisor(y tir.Expr) tir.Expr {
-	bad := equal(y, like(y, 0))
+	bad := tir.Eq(y, like(y, 0))
 	if y.Type().DType.Kind() == tensor.Signed {
-		bad = either(bad, equal(y, like(y, -1)))
+		bad = either(bad, tir.Eq(y, like(y, -1)))
 	}
 	return tir.Sel(bad, like(y, 1), y)
 }
 
 func elemDivide(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 	if d.IsFloat() {
-		return divide(x[0], x[1])
+		return tir.Over(x[0], x[1])
 	}
-	q := divide(x[0], divisor(x[1]))
+	q := tir.Over(x[0], divisor(x[1]))
 	if d.Kind() == tensor.Signed {
-		q = tir.Sel(equal(x[1], num(d, -1)), tir.Minus(num(d, 0), x[0]), q)
+		q = tir.Sel(tir.Eq(x[1], num(d, -1)), tir.Minus(num(d, 0), x[0]), q)
 	}
-	return tir.Sel(equal(x[1], num(d, 0)), num(d, 0), q)
+	return tir.Sel(tir.Eq(x[1], num(d, 0)), num(d, 0), q)
 }
 
 func elemMod(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 	switch d.Kind() {
 	case tensor.Float:
 		r, zero := fn(tir.FloatMod, x[0], x[1]), num(d, 0)
-		apart := either(both(less(r, zero), greater(x[1], zero)), both(greater(r, zero), less(x[1], zero)))
+		apart := either(both(tir.Lt(r, zero), tir.Gt(x[1], zero)), both(tir.Gt(r, zero), tir.Lt(x[1], zero)))
 		// a remainder of 0 has the divisor's sign, too
-		signed := tir.Sel(less(x[1], zero), num(d, math.Copysign(0, -1)), zero)
+		signed := tir.Sel(tir.Lt(x[1], zero), num(d, math.Copysign(0, -1)), zero)
 		return tir.Sel(apart, tir.Plus(r, x[1]), tir.Sel(tir.Bin(tir.EQ, r, zero), signed, r))
 	case tensor.Signed:
 		return tir.Bin(tir.FloorMod, x[0], divisor(x[1]))
@@ -242,7 +242,7 @@ func elemFmod(_ any, d tensor.DType, x []tir.Expr) tir.Expr {
 func beyond(d tensor.DType, y tir.Expr) (out, within tir.Expr) {
 	out = tir.Bin(tir.GE, y, num(d, float64(d.Bits())))
 	if d.Kind() == tensor.Signed {
-		out = either(out, less(y, num(d, 0)))
+		out = either(out, tir.Lt(y, num(d, 0)))
 	}
 	return out, tir.Bin(tir.BitAnd, y, num(d, float64(d.Bits()-1)))
 }
@@ -271,7 +271,7 @@ func lowerPower(s *Site) ([]Operand, error) {
 	return s.Result(func(i []tir.Expr) tir.Expr {
 		x := s.In[0].wide(i...)
 		if !small {
-			return as(s.Out().DType, fn(tir.Pow, x, s.In[1].wide(i...)))
+			return tir.As(s.Out().DType, fn(tir.Pow, x, s.In[1].wide(i...)))
 		}
 		y := num(d, 1)
 		for k := range n {
@@ -281,7 +281,7 @@ func lowerPower(s *Site) ([]Operand, error) {
 			}
 			y = tir.Times(y, x)
 		}
-		return as(s.Out().DType, y)
+		return tir.As(s.Out().DType, y)
 	})
 }
 
@@ -306,7 +306,7 @@ func integerPower(s *Site) []Operand {
 	r, x, y := register("r", d), register("x", d), register("y", d)
 	return s.Opaque([]*relay.TensorType{out}, ins, []*tir.Buffer{r.buf, x.buf, y.buf}, func(o []*tir.Buffer) tir.Stmt {
 		return nest(out.Shape, func(i []tir.Expr) tir.Stmt {
-			odd := equal(tir.Bin(tir.BitAnd, y.get(), num(d, 1)), num(d, 1))
+			odd := tir.Eq(tir.Bin(tir.BitAnd, y.get(), num(d, 1)), num(d, 1))
 			step := tir.Block1(
 				&tir.If{Cond: odd, Then: r.set(tir.Times(r.get(), x.get()))},
 				x.set(square(x.get())),
@@ -314,9 +314,9 @@ func integerPower(s *Site) []Operand {
 			)
 			body := []tir.Stmt{r.set(num(d, 1)), x.set(ins[0].At(i...)), y.set(ins[1].At(i...))}
 			if d.Kind() == tensor.Signed {
-				one, minus := equal(x.get(), num(d, 1)), equal(x.get(), num(d, -1))
+				one, minus := tir.Eq(x.get(), num(d, 1)), tir.Eq(x.get(), num(d, -1))
 				unit := tir.Sel(one, num(d, 1), tir.Sel(both(minus, odd), num(d, -1), tir.Sel(minus, num(d, 1), num(d, 0))))
-				body = append(body, &tir.If{Cond: less(y.get(), num(d, 0)), Then: tir.Block1(r.set(unit), y.set(num(d, 0)))})
+				body = append(body, &tir.If{Cond: tir.Lt(y.get(), num(d, 0)), Then: tir.Block1(r.set(unit), y.set(num(d, 0)))})
 			}
 			body = append(body, &tir.While{Cond: tir.Bin(tir.NE, y.get(), num(d, 0)), Body: step},
 				&tir.Store{Buffer: o[0], Indices: i, Value: r.get()})

@@ -6,16 +6,10 @@ import (
 	"github.com/texel-ml/texel/tir"
 )
 
-// The short forms in which definitions are written. Operands have one type.
+// Short forms of definitions, besides those of package tir. Operands have one type.
 
-func divide(a, b tir.Expr) tir.Expr  { return tir.Over(a, b) }
-func minimum(a, b tir.Expr) tir.Expr { return tir.Minimum(a, b) }
-func maximum(a, b tir.Expr) tir.Expr { return tir.Maximum(a, b) }
-func equal(a, b tir.Expr) tir.Expr   { return tir.Eq(a, b) }
-func less(a, b tir.Expr) tir.Expr    { return tir.Lt(a, b) }
-func greater(a, b tir.Expr) tir.Expr { return tir.Gt(a, b) }
-func both(a, b tir.Expr) tir.Expr    { return tir.Bin(tir.And, a, b) }
-func either(a, b tir.Expr) tir.Expr  { return tir.Bin(tir.Or, a, b) }
+func both(a, b tir.Expr) tir.Expr   { return tir.Bin(tir.And, a, b) }
+func either(a, b tir.Expr) tir.Expr { return tir.Bin(tir.Or, a, b) }
 
 func floorDiv(a tir.Expr, b int) tir.Expr { return tir.Bin(tir.FloorDiv, a, tir.I(b)) }
 func floorMod(a tir.Expr, b int) tir.Expr { return tir.Bin(tir.FloorMod, a, tir.I(b)) }
@@ -31,14 +25,14 @@ func num(d tensor.DType, v float64) tir.Expr { return tir.Const(d, v) }
 func like(x tir.Expr, v float64) tir.Expr { return num(x.Type().DType, v) }
 
 func square(x tir.Expr) tir.Expr     { return tir.Times(x, x) }
-func reciprocal(x tir.Expr) tir.Expr { return divide(like(x, 1), x) }
+func reciprocal(x tir.Expr) tir.Expr { return tir.Over(like(x, 1), x) }
 
 // toIndex converts an integer to the type of indices.
 func toIndex(e tir.Expr) tir.Expr {
 	if c, ok := e.(*tir.Int); ok {
 		return tir.I(int(c.Value))
 	}
-	return as(tensor.Int64, e)
+	return tir.As(tensor.Int64, e)
 }
 
 // working returns the type in which values of type d are computed: float16 and bfloat16 in float32, others in their own.
@@ -50,7 +44,7 @@ func working(d tensor.DType) tensor.DType {
 }
 
 // widened converts e to the type in which it is computed.
-func widened(e tir.Expr) tir.Expr { return as(working(e.Type().DType), e) }
+func widened(e tir.Expr) tir.Expr { return tir.As(working(e.Type().DType), e) }
 
 // wide reads operand o at idx in the type in which it is computed.
 func (o Operand) wide(idx ...tir.Expr) tir.Expr { return widened(o.At(idx...)) }
@@ -64,7 +58,7 @@ func oneOf(at tir.Expr, ends []int, f func(n int) tir.Expr) tir.Expr {
 			return f(lo)
 		}
 		mid := (lo + hi) / 2
-		return tir.Sel(less(at, tir.I(ends[mid-1])), pick(lo, mid), pick(mid, hi))
+		return tir.Sel(tir.Lt(at, tir.I(ends[mid-1])), pick(lo, mid), pick(mid, hi))
 	}
 	return pick(0, len(ends))
 }

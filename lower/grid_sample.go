@@ -18,7 +18,7 @@ func lowerGridSample(s *Site) ([]Operand, error) {
 	places := make([]Operand, rank)
 	for axis, n := range spatial { // the grid holds x, y, z: the last axis first
 		places[axis] = s.keep(s.Compute(points, tensor.Float64, func(i []tir.Expr) tir.Expr {
-			v := as(tensor.Float64, grid.At(append(append([]tir.Expr{}, i...), tir.I(rank-1-axis))...))
+			v := tir.As(tensor.Float64, grid.At(append(append([]tir.Expr{}, i...), tir.I(rank-1-axis))...))
 			return gridPlace(a, v, n)
 		}))
 	}
@@ -60,7 +60,7 @@ func lowerGridSample(s *Site) ([]Operand, error) {
 				sum = tir.Plus(sum, e)
 			}
 		}
-		return as(s.Out().DType, sum)
+		return tir.As(s.Out().DType, sum)
 	})
 }
 
@@ -83,16 +83,16 @@ func gridPlace(a *relay.GridSampleAttrs, v tir.Expr, n int) tir.Expr {
 		at = fn(tir.Round, at)
 	}
 	lo, hi := gridBounds(a, n)
-	outside := either(less(at, like(v, lo)), greater(at, like(v, hi)))
+	outside := either(tir.Lt(at, like(v, lo)), tir.Gt(at, like(v, hi)))
 	none := fn(tir.IsNaN, at)
 	switch a.PaddingMode {
 	case "border":
-		at = tir.Sel(outside, maximum(minimum(at, like(v, float64(n-1))), like(v, 0)), at)
+		at = tir.Sel(outside, tir.Maximum(tir.Minimum(at, like(v, float64(n-1))), like(v, 0)), at)
 	case "reflection":
 		at = tir.Sel(outside, mirrored(at, lo, hi), at)
 	}
 	at = tir.Sel(none, like(v, -2), at)
-	return maximum(minimum(at, like(v, float64(n+4))), like(v, -4))
+	return tir.Maximum(tir.Minimum(at, like(v, float64(n+4))), like(v, -4))
 }
 
 // mirrored reflects v at lo and hi until it lies between them.
@@ -102,7 +102,7 @@ func mirrored(v tir.Expr, lo, hi float64) tir.Expr {
 		return like(v, lo)
 	}
 	d := fn(tir.FloatMod, fn(tir.Abs, tir.Minus(v, like(v, lo))), like(v, 2*size))
-	at := tir.Plus(minimum(d, tir.Minus(like(v, 2*size), d)), like(v, lo))
+	at := tir.Plus(tir.Minimum(d, tir.Minus(like(v, 2*size), d)), like(v, lo))
 	return tir.Sel(fn(tir.IsInf, v), like(v, lo), at)
 }
 
@@ -121,14 +121,14 @@ func gridTaps(a *relay.GridSampleAttrs, at tir.Expr, n int, d tensor.DType) []gr
 		place := tir.Plus(floor, like(at, float64(k)))
 		t := gridTap{at: toIndex(place)}
 		if weight != nil {
-			t.weight = as(d, weight)
+			t.weight = tir.As(d, weight)
 		}
 		switch a.PaddingMode {
 		case "zeros":
 			t.inside = within(t.at, n)
 		case "reflection":
 			lo, hi := gridBounds(a, n)
-			outside := either(less(place, like(at, 0)), greater(place, like(at, float64(n-1))))
+			outside := either(tir.Lt(place, like(at, 0)), tir.Gt(place, like(at, float64(n-1))))
 			t.at = toIndex(tir.Sel(outside, mirrored(place, lo, hi), place))
 		}
 		t.at = clampedTo(t.at, n)

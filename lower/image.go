@@ -56,9 +56,9 @@ func lowerResize(s *Site) ([]Operand, error) {
 	}
 	return s.Result(func(i []tir.Expr) tir.Expr {
 		if e := x.At(i...); s.Out().DType.IsFloat() {
-			return as(s.Out().DType, e)
+			return tir.As(s.Out().DType, e)
 		} else {
-			return as(s.Out().DType, fn(tir.Round, e))
+			return tir.As(s.Out().DType, fn(tir.Round, e))
 		}
 	})
 }
@@ -89,7 +89,7 @@ func (s *Site) resample(a *relay.ResizeAttrs, x Operand, shape tensor.Shape, d t
 				w = tir.Times(w, e)
 			}
 		}
-		e := as(d, x.At(at...))
+		e := tir.As(d, x.At(at...))
 		if w != nil {
 			e = tir.Times(e, w)
 		}
@@ -208,7 +208,9 @@ func (s *Site) resizedAxis(a *relay.ResizeAttrs, n, axis, extent int, d tensor.D
 }
 
 // clampedTo tells the analysis of bounds that a place read from a table lies in [0, n).
-func clampedTo(at tir.Expr, n int) tir.Expr { return minimum(maximum(at, tir.I(0)), tir.I(n-1)) }
+func clampedTo(at tir.Expr, n int) tir.Expr {
+	return tir.Minimum(tir.Maximum(at, tir.I(0)), tir.I(n-1))
+}
 
 // quotient returns places[y] as min(⌊(y·p + r) / q⌋, n − 1), or nil when no small p, q and r give it.
 func quotient(places []int, n int) func(y tir.Expr) tir.Expr {
@@ -223,7 +225,7 @@ func quotient(places []int, n int) func(y tir.Expr) tir.Expr {
 					return func(y tir.Expr) tir.Expr {
 						at := floorDiv(offset(scaled(y, p), r), q)
 						if ((len(places)-1)*p+r)/q > n-1 {
-							at = minimum(at, tir.I(n-1))
+							at = tir.Minimum(at, tir.I(n-1))
 						}
 						return at
 					}

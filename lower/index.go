@@ -10,11 +10,11 @@ import (
 var indexRules = map[string]OpRule{"gather": lowerGather, "scatter": lowerScatter, "nonzero": lowerArgwhere}
 
 // counted returns a place along an axis of extent n: a negative one counts from the end.
-func counted(at tir.Expr, n int) tir.Expr { return tir.Sel(less(at, tir.I(0)), offset(at, n), at) }
+func counted(at tir.Expr, n int) tir.Expr { return tir.Sel(tir.Lt(at, tir.I(0)), offset(at, n), at) }
 
 // clamped returns counted(at, n), moved into [0, n).
 func clamped(at tir.Expr, n int) tir.Expr {
-	return minimum(maximum(counted(at, n), tir.I(0)), tir.I(max(n-1, 0)))
+	return tir.Minimum(tir.Maximum(counted(at, n), tir.I(0)), tir.I(max(n-1, 0)))
 }
 
 // lowerGather defines take, gather, gather_nd and reverse_sequence.
@@ -52,8 +52,8 @@ func lowerGather(s *Site) ([]Operand, error) {
 	a := attrs[relay.ReverseSequenceAttrs](s)
 	seq, batch := relay.NormalAxis(a.SeqAxis, len(x.Shape)), relay.NormalAxis(a.BatchAxis, len(x.Shape))
 	return moved(s, func(i []tir.Expr) []tir.Expr {
-		n := minimum(toIndex(idx.At(i[batch])), tir.I(x.Shape[seq]))
-		return with(i, seq, tir.Sel(less(i[seq], n), tir.Minus(offset(n, -1), i[seq]), i[seq]))
+		n := tir.Minimum(toIndex(idx.At(i[batch])), tir.I(x.Shape[seq]))
+		return with(i, seq, tir.Sel(tir.Lt(i[seq], n), tir.Minus(offset(n, -1), i[seq]), i[seq]))
 	})
 }
 
@@ -112,7 +112,7 @@ func joined(mode string, old, update tir.Expr) tir.Expr {
 	if !ok {
 		return update
 	}
-	return as(update.Type().DType, tir.Bin(op, widened(old), widened(update)))
+	return tir.As(update.Type().DType, tir.Bin(op, widened(old), widened(update)))
 }
 
 // lowerArgwhere walks the elements in order and notes where one is not 0.

@@ -38,12 +38,12 @@ func lowerNonMaxSuppression(s *Site) ([]Operand, error) {
 			above := tir.Expr(tir.True)
 			candidates := loop("p", tir.I(n), func(p tir.Expr) tir.Stmt {
 				if !math.IsInf(a.ScoreThreshold, -1) {
-					above = greater(as(tensor.Float64, score(p)), num(tensor.Float64, a.ScoreThreshold))
+					above = tir.Gt(tir.As(tensor.Float64, score(p)), num(tensor.Float64, a.ScoreThreshold))
 				}
 				return when(above, store(sorter.places, p, found.get()), next(found))
 			})
 			candidate := load(sorter.places, at.get())
-			four := corners(func(k int) tir.Expr { return as(tensor.Float64, boxes.At(i[0], candidate, tir.I(k))) }, a.CenterPointBox)
+			four := corners(func(k int) tir.Expr { return tir.As(tensor.Float64, boxes.At(i[0], candidate, tir.I(k))) }, a.CenterPointBox)
 			var held [4]tir.Expr
 			var body []tir.Stmt
 			for k := range box {
@@ -54,9 +54,9 @@ func lowerNonMaxSuppression(s *Site) ([]Operand, error) {
 			for k := range other {
 				other[k] = load(kept, q.get(), tir.I(k))
 			}
-			over := greater(overlap(other, held), num(tensor.Float64, a.IouThreshold))
+			over := tir.Gt(overlap(other, held), num(tensor.Float64, a.IouThreshold))
 			body = append(body, free.set(tir.True), q.set(tir.I(0)),
-				&tir.While{Cond: both(free.get(), less(q.get(), taken.get())), Body: tir.Block1(when(over, free.set(tir.False)), next(q))})
+				&tir.While{Cond: both(free.get(), tir.Lt(q.get(), taken.get())), Body: tir.Block1(when(over, free.set(tir.False)), next(q))})
 			take := []tir.Stmt{}
 			for k := range box {
 				take = append(take, store(kept, held[k], taken.get(), tir.I(k)))
@@ -64,7 +64,7 @@ func lowerNonMaxSuppression(s *Site) ([]Operand, error) {
 			take = append(take, store(out[0], i[0], count.get(), tir.I(0)), store(out[0], i[1], count.get(), tir.I(1)),
 				store(out[0], candidate, count.get(), tir.I(2)), next(taken), next(count))
 			body = append(body, when(free.get(), take...), next(at))
-			going := both(less(at.get(), found.get()), less(taken.get(), tir.I(most)))
+			going := both(tir.Lt(at.get(), found.get()), tir.Lt(taken.get(), tir.I(most)))
 			return tir.Block1(found.set(tir.I(0)), candidates, sorter.sort(found.get(), score, false), at.set(tir.I(0)),
 				taken.set(tir.I(0)), &tir.While{Cond: going, Body: tir.Block1(body...)})
 		}
@@ -79,7 +79,7 @@ func lowerNonMaxSuppression(s *Site) ([]Operand, error) {
 // corners returns a box as its least y and x and its largest y and x.
 func corners(b func(k int) tir.Expr, center bool) [4]tir.Expr {
 	if !center {
-		return [4]tir.Expr{minimum(b(0), b(2)), minimum(b(1), b(3)), maximum(b(0), b(2)), maximum(b(1), b(3))}
+		return [4]tir.Expr{tir.Minimum(b(0), b(2)), tir.Minimum(b(1), b(3)), tir.Maximum(b(0), b(2)), tir.Maximum(b(1), b(3))}
 	}
 	half := func(e tir.Expr) tir.Expr { return tir.Times(e, like(e, 0.5)) }
 	x, y, w, h := b(0), b(1), half(b(2)), half(b(3))
@@ -89,9 +89,11 @@ func corners(b func(k int) tir.Expr, center bool) [4]tir.Expr {
 // overlap returns intersection over union of two boxes; 0 when either is empty.
 func overlap(a, b [4]tir.Expr) tir.Expr {
 	zero := num(tensor.Float64, 0)
-	side := func(k int) tir.Expr { return maximum(tir.Minus(minimum(a[k+2], b[k+2]), maximum(a[k], b[k])), zero) }
+	side := func(k int) tir.Expr {
+		return tir.Maximum(tir.Minus(tir.Minimum(a[k+2], b[k+2]), tir.Maximum(a[k], b[k])), zero)
+	}
 	area := func(c [4]tir.Expr) tir.Expr { return tir.Times(tir.Minus(c[2], c[0]), tir.Minus(c[3], c[1])) }
 	shared := tir.Times(side(0), side(1))
 	none := either(tir.Bin(tir.LE, area(a), zero), tir.Bin(tir.LE, area(b), zero))
-	return tir.Sel(none, zero, divide(shared, tir.Minus(tir.Plus(area(a), area(b)), shared)))
+	return tir.Sel(none, zero, tir.Over(shared, tir.Minus(tir.Plus(area(a), area(b)), shared)))
 }

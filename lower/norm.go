@@ -49,7 +49,7 @@ func batchNorm(s *Site, a *relay.BatchNormAttrs) ([]Operand, error) {
 		if a.Center {
 			y = tir.Plus(y, s.In[2].wide(c))
 		}
-		return as(t.DType, y)
+		return tir.As(t.DType, y)
 	})
 	return []Operand{out, s.In[3], s.In[4]}, nil
 }
@@ -81,7 +81,7 @@ func standardized(s *Site, a *relay.NormAttrs, axis int, outer tensor.Shape, ext
 		if a.Center {
 			y = tir.Plus(y, s.In[2].wide(i[axis]))
 		}
-		return as(s.Out().DType, y)
+		return tir.As(s.Out().DType, y)
 	})
 }
 
@@ -115,7 +115,7 @@ func lrn(s *Site, a *relay.LRNAttrs) ([]Operand, error) {
 	})
 	return s.Result(func(i []tir.Expr) tir.Expr {
 		base := tir.Plus(tir.Times(sum.At(i...), num(d, a.Alpha/float64(a.Size))), num(d, a.Bias))
-		return as(s.Out().DType, tir.Times(x.wide(i...), inversePower(base, a.Beta)))
+		return tir.As(s.Out().DType, tir.Times(x.wide(i...), inversePower(base, a.Beta)))
 	})
 }
 
@@ -141,9 +141,9 @@ func l2Normalize(s *Site) ([]Operand, error) {
 	r := reduceOver(x.Shape, relay.ReducedAxes(a.Axis, false, len(x.Shape)))
 	sum := r.sum(s, d, func(i, k []tir.Expr) tir.Expr { return square(x.wide(r.join(i, k)...)) })
 	scale := s.keep(s.Compute(r.outer, d, func(i []tir.Expr) tir.Expr {
-		return fn(tir.Rsqrt, maximum(sum.At(i...), num(d, math.Max(a.Eps, 0))))
+		return fn(tir.Rsqrt, tir.Maximum(sum.At(i...), num(d, math.Max(a.Eps, 0))))
 	}))
 	return s.Result(func(i []tir.Expr) tir.Expr {
-		return as(s.Out().DType, tir.Times(x.wide(i...), scale.At(r.kept(i)...)))
+		return tir.As(s.Out().DType, tir.Times(x.wide(i...), scale.At(r.kept(i)...)))
 	})
 }

@@ -60,12 +60,12 @@ func (w windows) max(s *Site, shape tensor.Shape) Operand {
 	if d == tensor.Bool {
 		return w.fold(s, shape, d, tir.False, either, func(at []tir.Expr) tir.Expr { return w.x.At(at...) })
 	}
-	return w.fold(s, shape, d, tir.Lowest(d), maximum, func(at []tir.Expr) tir.Expr { return w.x.wide(at...) })
+	return w.fold(s, shape, d, tir.Lowest(d), tir.Maximum, func(at []tir.Expr) tir.Expr { return w.x.wide(at...) })
 }
 
 func (w windows) sum(s *Site, shape tensor.Shape) Operand {
 	d := totalling(w.x.DType)
-	return w.fold(s, shape, d, num(d, 0), tir.Plus, func(at []tir.Expr) tir.Expr { return as(d, w.x.At(at...)) })
+	return w.fold(s, shape, d, num(d, 0), tir.Plus, func(at []tir.Expr) tir.Expr { return tir.As(d, w.x.At(at...)) })
 }
 
 // finish converts the stage's elements by f, which may be nil, to the type of the result.
@@ -78,7 +78,7 @@ func finish(s *Site, acc Operand, f func(e tir.Expr, i []tir.Expr) tir.Expr) ([]
 		if f != nil {
 			e = f(e, i)
 		}
-		return as(s.Out().DType, e)
+		return tir.As(s.Out().DType, e)
 	})
 }
 
@@ -119,7 +119,7 @@ func lowerPool(s *Site) ([]Operand, error) {
 		if tir.IsConst(divisor, 1) {
 			return meanOf(e, count)
 		}
-		return divide(e, as(d, scaled(divisor, count)))
+		return tir.Over(e, tir.As(d, scaled(divisor, count)))
 	})
 }
 
@@ -154,9 +154,9 @@ func (c windowCount) constant() bool {
 // expr returns the count of window i: of the elements k with lo ≤ start + k·step < hi, and at least 1.
 func (c windowCount) expr(i tir.Expr) tir.Expr {
 	start := offset(scaled(i, c.stride), -c.begin)
-	first := maximum(floorDiv(tir.Minus(tir.I(c.lo+c.step-1), start), c.step), tir.I(0))
-	last := minimum(floorDiv(tir.Minus(tir.I(c.hi-1), start), c.step), tir.I(c.size-1))
-	return maximum(offset(tir.Minus(last, first), 1), tir.I(1)) // the sum over nothing is 0
+	first := tir.Maximum(floorDiv(tir.Minus(tir.I(c.lo+c.step-1), start), c.step), tir.I(0))
+	last := tir.Minimum(floorDiv(tir.Minus(tir.I(c.hi-1), start), c.step), tir.I(c.size-1))
+	return tir.Maximum(offset(tir.Minus(last, first), 1), tir.I(1)) // the sum over nothing is 0
 }
 
 // poolArgmax defines the largest elements, and the least place in the flattened data of an element of the window that
@@ -176,10 +176,10 @@ func poolArgmax(s *Site, a *relay.PoolAttrs) ([]Operand, error) {
 		return e
 	}
 	none := tir.I(x.Shape.Elems())
-	at := s.Reduce(t.Shape, tensor.Int64, w.extents, none, minimum, func(i, k []tir.Expr) tir.Expr {
+	at := s.Reduce(t.Shape, tensor.Int64, w.extents, none, tir.Minimum, func(i, k []tir.Expr) tir.Expr {
 		idx, inside := w.at(i, k)
 		e, m := x.wide(idx...), best.At(i...)
-		hit := equal(e, m)
+		hit := tir.Eq(e, m)
 		if x.DType.IsFloat() {
 			hit = either(hit, fn(tir.IsNaN, e))
 		}
@@ -187,14 +187,14 @@ func poolArgmax(s *Site, a *relay.PoolAttrs) ([]Operand, error) {
 	})
 	values := best
 	if best.DType != t.DType {
-		values = s.Compute(t.Shape, t.DType, func(i []tir.Expr) tir.Expr { return as(t.DType, best.At(i...)) })
+		values = s.Compute(t.Shape, t.DType, func(i []tir.Expr) tir.Expr { return tir.As(t.DType, best.At(i...)) })
 	}
 	found := s.Compute(t.Shape, tensor.Int64, func(i []tir.Expr) tir.Expr {
 		idx := append([]tir.Expr{}, i...)
 		for _, axis := range w.axes {
 			idx[axis] = tir.I(0)
 		}
-		return tir.Sel(equal(at.At(i...), none), place(idx), at.At(i...))
+		return tir.Sel(tir.Eq(at.At(i...), none), place(idx), at.At(i...))
 	})
 	return []Operand{values, found}, nil
 }
@@ -238,7 +238,7 @@ func lowerAdaptivePool(s *Site) ([]Operand, error) {
 		in, out := ratio(n)
 		return tir.Minus(floorDiv(offset(scaled(i, in), in+out-1), out), w.begin(n, i))
 	}
-	w.inside = func(n int, i, k, _ tir.Expr) tir.Expr { return less(k, size(n, i)) }
+	w.inside = func(n int, i, k, _ tir.Expr) tir.Expr { return tir.Lt(k, size(n, i)) }
 	for n := range w.axes {
 		in, out := ratio(n)
 		longest := 0
@@ -257,6 +257,6 @@ func lowerAdaptivePool(s *Site) ([]Operand, error) {
 		for n, axis := range w.axes {
 			count = tir.Times(count, size(n, i[axis]))
 		}
-		return divide(e, as(e.Type().DType, count))
+		return tir.Over(e, tir.As(e.Type().DType, count))
 	})
 }

@@ -83,9 +83,9 @@ func (r over) peak(s *Site, x Operand, smallest bool) Operand {
 	case d == tensor.Bool:
 		return r.fold(s, d, tir.False, either, f)
 	case smallest:
-		return r.fold(s, d, tir.Highest(d), minimum, f)
+		return r.fold(s, d, tir.Highest(d), tir.Minimum, f)
 	}
-	return r.fold(s, d, tir.Lowest(d), maximum, f)
+	return r.fold(s, d, tir.Lowest(d), tir.Maximum, f)
 }
 
 func lowerReduce(s *Site) ([]Operand, error) {
@@ -106,7 +106,7 @@ func lowerReduce(s *Site) ([]Operand, error) {
 			if f != nil {
 				e = f(e)
 			}
-			return as(s.Out().DType, e)
+			return tir.As(s.Out().DType, e)
 		})
 	}
 	switch s.Call.Op.Name {
@@ -114,7 +114,7 @@ func lowerReduce(s *Site) ([]Operand, error) {
 		return finish(r.sum(s, d, each), nil)
 	case "mean":
 		d := totalling(x.DType)
-		sum := r.sum(s, d, func(i, k []tir.Expr) tir.Expr { return as(d, x.At(r.join(i, k)...)) })
+		sum := r.sum(s, d, func(i, k []tir.Expr) tir.Expr { return tir.As(d, x.At(r.join(i, k)...)) })
 		return finish(sum, func(e tir.Expr) tir.Expr { return meanOf(e, r.count()) })
 	case "prod":
 		return finish(r.fold(s, d, num(d, 1), tir.Times, each), nil)
@@ -133,7 +133,7 @@ func lowerReduce(s *Site) ([]Operand, error) {
 	sum := r.sum(s, d, func(i, k []tir.Expr) tir.Expr { return fn(tir.Exp, tir.Minus(each(i, k), base(i))) })
 	return s.Result(func(i []tir.Expr) tir.Expr {
 		at := r.outOf(i)
-		return as(s.Out().DType, tir.Plus(fn(tir.Log, sum.At(at...)), base(at)))
+		return tir.As(s.Out().DType, tir.Plus(fn(tir.Log, sum.At(at...)), base(at)))
 	})
 }
 
@@ -152,9 +152,9 @@ func meanOf(sum tir.Expr, n int) tir.Expr {
 	case d.IsFloat() && n > 0:
 		return tir.Times(sum, num(d, 1/float64(n)))
 	case d.IsFloat():
-		return divide(sum, num(d, 0))
+		return tir.Over(sum, num(d, 0))
 	}
-	return divide(sum, &tir.Int{DType: d, Value: int64(max(n, 1))})
+	return tir.Over(sum, &tir.Int{DType: d, Value: int64(max(n, 1))})
 }
 
 // argReduce defines argmax and argmin in two passes: the extreme value, then the first place that has it. A NaN counts as
@@ -167,17 +167,17 @@ func argReduce(s *Site, r over, a *relay.ArgReduceAttrs) ([]Operand, error) {
 		for n, step := range tensor.Shape(r.extents).Strides() {
 			at = tir.Plus(at, scaled(k[n], step))
 		}
-		return as(a.DType, at)
+		return tir.As(a.DType, at)
 	}
 	none := float64(r.count())
-	first, combine := 0.0, minimum
+	first, combine := 0.0, tir.Minimum
 	if a.SelectLastIndex {
-		none, first, combine = -1, none-1, maximum
+		none, first, combine = -1, none-1, tir.Maximum
 	}
 	init := num(a.DType, none)
 	at := r.fold(s, a.DType, init, combine, func(i, k []tir.Expr) tir.Expr {
 		e := x.wide(r.join(i, k)...)
-		hit := equal(e, best.At(i...))
+		hit := tir.Eq(e, best.At(i...))
 		if x.DType.IsFloat() {
 			hit = either(hit, both(fn(tir.IsNaN, e), fn(tir.IsNaN, best.At(i...))))
 		}
@@ -185,7 +185,7 @@ func argReduce(s *Site, r over, a *relay.ArgReduceAttrs) ([]Operand, error) {
 	})
 	return s.Result(func(i []tir.Expr) tir.Expr { // nothing is hit when argmin finds only NaN
 		e := at.At(r.outOf(i)...)
-		return tir.Sel(equal(e, init), num(a.DType, first), e)
+		return tir.Sel(tir.Eq(e, init), num(a.DType, first), e)
 	})
 }
 
@@ -195,7 +195,7 @@ func (r over) extreme(s *Site, x Operand, smallest bool) Operand {
 		return r.peak(s, x, smallest)
 	}
 	d := working(x.DType)
-	low := r.fold(s, d, tir.Highest(d), minimum, func(i, k []tir.Expr) tir.Expr {
+	low := r.fold(s, d, tir.Highest(d), tir.Minimum, func(i, k []tir.Expr) tir.Expr {
 		e := x.wide(r.join(i, k)...)
 		return tir.Sel(fn(tir.IsNaN, e), tir.Highest(d), e)
 	})
@@ -222,7 +222,7 @@ func lowerScan(s *Site) ([]Operand, error) {
 					k = tir.Minus(tir.I(n-1), k)
 				}
 				at := inserted(i, axis, k)
-				put := store(out, as(x.DType, acc.get()), at...)
+				put := store(out, tir.As(x.DType, acc.get()), at...)
 				step := acc.set(combine(acc.get(), x.wide(at...)))
 				if a.Exclusive {
 					return tir.Block1(put, step)

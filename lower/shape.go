@@ -120,7 +120,7 @@ func lowerLayoutTransform(s *Site) ([]Operand, error) {
 				extent = a.Channels
 			}
 			if dst.Extent(s.Out().Shape, letter) > extent {
-				inside = tir.All(inside, less(at[letter], tir.I(extent)))
+				inside = tir.All(inside, tir.Lt(at[letter], tir.I(extent)))
 			}
 		}
 		read := x.At(physicalIndex(src, at)...)

@@ -111,12 +111,12 @@ func lowerPad(s *Site) ([]Operand, error) {
 func padded(p tir.Expr, n, before, after int, mode string) tir.Expr {
 	switch {
 	case n <= 1 || mode == "edge":
-		return minimum(maximum(p, tir.I(0)), tir.I(max(n-1, 0)))
+		return tir.Minimum(tir.Maximum(p, tir.I(0)), tir.I(max(n-1, 0)))
 	case mode == "wrap":
 		return floorMod(p, n)
 	case before < n && after < n: // reflect, once at most
-		return tir.Sel(less(p, tir.I(0)), scaled(p, -1), tir.Sel(less(p, tir.I(n)), p, tir.Minus(tir.I(2*n-2), p)))
+		return tir.Sel(tir.Lt(p, tir.I(0)), scaled(p, -1), tir.Sel(tir.Lt(p, tir.I(n)), p, tir.Minus(tir.I(2*n-2), p)))
 	}
 	m := floorMod(p, 2*n-2)
-	return minimum(m, tir.Minus(tir.I(2*n-2), m))
+	return tir.Minimum(m, tir.Minus(tir.I(2*n-2), m))
 }

@@ -29,13 +29,13 @@ func lowerSoftmax(s *Site) ([]Operand, error) {
 		sum := r.sum(s, d, func(i, k []tir.Expr) tir.Expr { return exp(r.join(i, k)) })
 		return s.Result(func(i []tir.Expr) tir.Expr {
 			at := r.kept(i)
-			return as(s.Out().DType, tir.Minus(tir.Minus(x.wide(i...), m.At(at...)), fn(tir.Log, sum.At(at...))))
+			return tir.As(s.Out().DType, tir.Minus(tir.Minus(x.wide(i...), m.At(at...)), fn(tir.Log, sum.At(at...))))
 		})
 	}
 	e := s.keep(s.Compute(x.Shape, d, exp))
 	sum := r.sum(s, d, func(i, k []tir.Expr) tir.Expr { return e.At(r.join(i, k)...) })
 	inverse := s.keep(s.Compute(r.outer, d, func(i []tir.Expr) tir.Expr { return reciprocal(sum.At(i...)) }))
 	return s.Result(func(i []tir.Expr) tir.Expr {
-		return as(s.Out().DType, tir.Times(e.At(i...), inverse.At(r.kept(i)...)))
+		return tir.As(s.Out().DType, tir.Times(e.At(i...), inverse.At(r.kept(i)...)))
 	})
 }

@@ -13,7 +13,7 @@ func before(a, b tir.Expr, ascend bool) tir.Expr {
 	if !ascend {
 		a, b = b, a
 	}
-	first := less(a, b)
+	first := tir.Lt(a, b)
 	if a.Type().DType.IsFloat() {
 		first = either(first, both(&tir.Not{A: fn(tir.IsNaN, a)}, fn(tir.IsNaN, b)))
 	}
@@ -49,24 +49,24 @@ func (s *sorter) sort(n tir.Expr, key func(at tir.Expr) tir.Expr, ascend bool) t
 	at := func(v variable) tir.Expr { return load(s.places, v.get()) }
 	next := func(v variable) tir.Stmt { return v.set(offset(v.get(), 1)) }
 	step := tir.Block1(
-		s.right.set(both(less(s.j.get(), s.hi.get()),
+		s.right.set(both(tir.Lt(s.j.get(), s.hi.get()),
 			either(tir.Bin(tir.GE, s.i.get(), s.mid.get()), before(key(at(s.j)), key(at(s.i)), ascend)))),
 		&tir.If{Cond: s.right.get(),
 			Then: tir.Block1(store(s.other, at(s.j), s.k_.get()), next(s.j)),
 			Else: tir.Block1(store(s.other, at(s.i), s.k_.get()), next(s.i))},
 		next(s.k_))
 	merge := tir.Block1(
-		s.mid.set(minimum(tir.Plus(s.lo.get(), s.width.get()), n)),
-		s.hi.set(minimum(tir.Plus(s.mid.get(), s.width.get()), n)),
+		s.mid.set(tir.Minimum(tir.Plus(s.lo.get(), s.width.get()), n)),
+		s.hi.set(tir.Minimum(tir.Plus(s.mid.get(), s.width.get()), n)),
 		s.i.set(s.lo.get()), s.j.set(s.mid.get()), s.k_.set(s.lo.get()),
-		&tir.While{Cond: less(s.k_.get(), s.hi.get()), Body: step},
+		&tir.While{Cond: tir.Lt(s.k_.get(), s.hi.get()), Body: step},
 		s.lo.set(s.hi.get()))
 	round := tir.Block1(
 		s.lo.set(tir.I(0)),
-		&tir.While{Cond: less(s.lo.get(), n), Body: merge},
+		&tir.While{Cond: tir.Lt(s.lo.get(), n), Body: merge},
 		loop("c", n, func(c tir.Expr) tir.Stmt { return store(s.places, load(s.other, c), c) }),
 		s.width.set(scaled(s.width.get(), 2)))
-	return tir.Block1(s.width.set(tir.I(1)), &tir.While{Cond: less(s.width.get(), n), Body: round})
+	return tir.Block1(s.width.set(tir.I(1)), &tir.While{Cond: tir.Lt(s.width.get(), n), Body: round})
 }
 
 // few finds the first k of n places without sorting the others: those found so far are kept in order, and a new one is
@@ -75,7 +75,7 @@ func (s *sorter) few(n, k int, key func(at tir.Expr) tir.Expr, ascend bool) tir.
 	at := func(e tir.Expr) tir.Expr { return key(load(s.places, e)) }
 	return tir.Block1(s.k_.set(tir.I(0)), loop("n", tir.I(n), func(i tir.Expr) tir.Stmt {
 		last := offset(s.j.get(), -1)
-		moving := both(greater(s.j.get(), tir.I(0)), before(key(i), at(last), ascend))
+		moving := both(tir.Gt(s.j.get(), tir.I(0)), before(key(i), at(last), ascend))
 		full := tir.Bin(tir.GE, s.k_.get(), tir.I(k))
 		return when(either(&tir.Not{A: full}, before(key(i), at(tir.I(k-1)), ascend)),
 			&tir.If{Cond: full, Then: s.j.set(tir.I(k - 1)), Else: tir.Block1(s.j.set(s.k_.get()), s.k_.set(offset(s.k_.get(), 1)))},
@@ -116,7 +116,7 @@ func lowerSort(s *Site) ([]Operand, error) {
 				}
 				if places {
 					b := out[len(out)-1]
-					list = append(list, store(b, as(b.DType, from), to...))
+					list = append(list, store(b, tir.As(b.DType, from), to...))
 				}
 				return tir.Block1(list...)
 			})

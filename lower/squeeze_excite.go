@@ -54,10 +54,10 @@ func lowerSqueezeExcite(s *Site) ([]Operand, error) {
 		c := at['C']
 		e := gate(&relay.HardSigmoidAttrs{Alpha: a.GateAlpha, Beta: a.GateBeta}, d, []tir.Expr{
 			tir.Plus(excited.At(at['N'], c), b2.wide(c))})
-		e = as(s.Out().DType, e)
+		e = tir.As(s.Out().DType, e)
 		if layout.Extent(s.Out().Shape, 'C') == channels {
 			return e
 		}
-		return tir.Sel(less(c, tir.I(channels)), e, num(s.Out().DType, 0))
+		return tir.Sel(tir.Lt(c, tir.I(channels)), e, num(s.Out().DType, 0))
 	})
 }
