@@ -17,8 +17,9 @@ var threadAxes = []string{"blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x
 //	  for t in 0..128      →           bound to threadIdx.x
 //	    B(128·b + t)                     B(128·b + t)
 //
-// The loop must start at 0, have a constant extent, drive only spatial variables, and not stand inside a loop that is
-// bound to the same axis.
+// The loop must start at 0, have a constant extent, drive only spatial variables, and not stand in one nest with a loop that
+// is bound to the same axis; a virtual thread may. Iterations run at the same time: they must touch different elements, or a
+// buffer whose every use is inside the loop and which each iteration fills for itself.
 func (s *Schedule) Bind(l Loop, thread string) {
 	if s.err == nil && !slices.Contains(threadAxes, thread) {
 		s.refuse("bind", thread, "no such grid axis, wanted one of %s", strings.Join(threadAxes, ", "))
@@ -33,24 +34,32 @@ func (s *Schedule) Bind(l Loop, thread string) {
 		return
 	}
 	if thread != "vthread" {
-		for _, f := range append(slices.Clone(p.loops), loopsIn(p.loop.Body)...) {
+		for _, f := range slices.Concat(p.outer, p.loops, allLoops(p.loop.Body)) {
 			if f.Kind == tir.Bound && f.Thread == thread {
 				s.refuse("bind", l.v.Name, "loop %s of the same nest is bound to %s already", f.Var.Name, thread)
 				return
 			}
 		}
 	}
-	for _, r := range realizesIn(p.loop.Body) {
-		for i, value := range r.realize.Values {
-			iv := r.realize.Block.Iters[i]
-			if iv.Kind != tir.Spatial && tir.Uses(value, l.v) {
-				s.refuse("bind", l.v.Name, "drives the %v variable %s of block %s; wanted only spatial ones", iv.Kind, iv.Var.Name, r.realize.Block.Name)
-				return
-			}
-		}
+	if why := s.mayNotOverlap(p, tir.Bound); why != "" {
+		s.refuse("bind", l.v.Name, "%s", why)
+		return
 	}
 	c := *p.loop
 	c.Kind, c.Thread = tir.Bound, thread
 	s.setRoot(swap(s.fn.Root().Body, p.loop, &c), s.fn.Root().Allocs)
 	s.record("bind", operands(l, thread))
+}
+
+// allLoops returns the loops below st, those inside blocks too.
+func allLoops(st tir.Stmt) []*tir.For {
+	var list []*tir.For
+	tir.Walk(st, func(n any) bool {
+		if f, ok := n.(*tir.For); ok {
+			list = append(list, f)
+		}
+		_, expr := n.(tir.Expr)
+		return !expr
+	})
+	return list
 }

@@ -1,38 +1,163 @@
 package schedule
 
-import "github.com/texel-ml/texel/tir"
+import (
+	"fmt"
+	"slices"
 
-// setKind changes a loop's kind. Parallel and vectorized loops may bind only spatial variables: their iterations are
-// then independent.
+	"github.com/texel-ml/texel/tir"
+)
+
+// maxCopies bounds how often unrolling writes a body, through all unrolled loops around it.
+const maxCopies = 1 << 16
+
+// setKind changes a loop's kind. The iterations of a parallel and of a vectorized loop run at the same time: they may drive
+// spatial variables only, and touch different elements, or a buffer whose every use is inside and which each iteration
+// fills for itself.
 func (s *Schedule) setKind(step string, l Loop, kind tir.LoopKind) {
 	p := s.loop(step, l)
 	if p == nil {
 		return
 	}
-	if kind != tir.Parallel {
-		if _, ok := tir.AsInt(p.loop.Extent); !ok {
-			s.refuse(step, l.v.Name, "wants a constant extent")
+	n, known := tir.AsInt(p.loop.Extent)
+	switch {
+	case kind != tir.Parallel && !known:
+		s.refuse(step, l.v.Name, "wants a constant extent")
+		return
+	case kind == tir.Unrolled:
+		if copies := unrolledCopies(p); n > 0 && copies > maxCopies/n {
+			s.refuse(step, l.v.Name, "%d iterations inside unrolled loops of %d make more than %d copies of the body; wanted at most that", n, copies, maxCopies)
+			return
+		}
+	default:
+		if why := s.mayNotOverlap(p, kind); why != "" {
+			s.refuse(step, l.v.Name, "%s", why)
 			return
 		}
 	}
-	if kind != tir.Unrolled {
-		for _, r := range realizesIn(p.loop.Body) {
-			for i, value := range r.realize.Values {
-				iv := r.realize.Block.Iters[i]
-				if iv.Kind != tir.Spatial && tir.Uses(value, l.v) {
-					s.refuse(step, l.v.Name, "drives the %v variable %s of block %s; wanted only spatial ones",
-						iv.Kind, iv.Var.Name, r.realize.Block.Name)
-					return
-				}
+	c := *p.loop
+	c.Kind, c.Thread = kind, ""
+	s.setRoot(swap(s.fn.Root().Body, p.loop, &c), s.fn.Root().Allocs)
+	s.record(step, operands(l))
+}
+
+// unrolledCopies is how often unrolling the loops around and inside the one at p writes its body.
+func unrolledCopies(p *place) int64 {
+	copies := int64(1)
+	for _, f := range slices.Concat(p.outer, p.loops, allLoops(p.loop.Body)) {
+		if n, ok := tir.AsInt(f.Extent); ok && f.Kind == tir.Unrolled && n > 0 {
+			if copies > maxCopies/n {
+				return maxCopies
 			}
-			if r.realize.Block.Opaque && kind == tir.Vectorized {
-				s.refuse(step, l.v.Name, "block %s is opaque", r.realize.Block.Name)
-				return
+			copies *= n
+		}
+	}
+	return copies
+}
+
+// mayNotOverlap says why the iterations of the loop at p may not run at the same time; it is empty when they may.
+func (s *Schedule) mayNotOverlap(p *place, kind tir.LoopKind) string {
+	if what := outsideBlocks(p.loop.Body); what != "" {
+		return what + "; wanted loads and stores in blocks alone"
+	}
+	f := insideOf(p)
+	for _, c := range f.places {
+		for i, value := range c.realize.Values {
+			if iv := c.realize.Block.Iters[i]; iv.Kind != tir.Spatial && tir.Uses(value, p.loop.Var) {
+				return fmt.Sprintf("drives the %v variable %s of block %s; wanted only spatial ones", iv.Kind, iv.Var.Name, c.realize.Block.Name)
+			}
+		}
+		if c.realize.Block.Opaque && kind == tir.Vectorized {
+			return fmt.Sprintf("block %s is opaque", c.realize.Block.Name)
+		}
+	}
+	loops := []*tir.For{p.loop}
+	for _, buf := range f.written() {
+		if s.onlyInside(p, buf) && f.fed(buf) {
+			continue
+		}
+		if x, y := f.meet(buf, loops, false); x != nil {
+			return fmt.Sprintf("block %s writes %s where block %s accesses it in another iteration; wanted iterations that touch different elements, or a buffer that each fills for itself",
+				x.realize.Block.Name, buf.Name, y.realize.Block.Name)
+		}
+	}
+	return ""
+}
+
+// written returns the buffers that the blocks write, in order.
+func (f *flow) written() []*tir.Buffer {
+	var list []*tir.Buffer
+	seen := map[*tir.Buffer]bool{}
+	for _, c := range f.places {
+		for _, w := range c.realize.Block.Writes {
+			if !seen[w.Buffer] {
+				seen[w.Buffer] = true
+				list = append(list, w.Buffer)
 			}
 		}
 	}
-	c := *p.loop
-	c.Kind = kind
-	s.setRoot(swap(s.fn.Root().Body, p.loop, &c), s.fn.Root().Allocs)
-	s.record(step, operands(l))
+	return list
+}
+
+// onlyInside reports whether a buffer is an intermediate one whose every access is inside the loop at p.
+func (s *Schedule) onlyInside(p *place, buf *tir.Buffer) bool {
+	for _, b := range s.fn.Params {
+		if b == buf {
+			return false
+		}
+	}
+	return accessesOf(s.fn.Root().Body, buf) == accessesOf(p.loop, buf)
+}
+
+// accessesOf is how many loads and stores below root access buf.
+func accessesOf(root any, buf *tir.Buffer) int {
+	n := 0
+	tir.Walk(root, func(x any) bool {
+		switch x := x.(type) {
+		case *tir.Load:
+			if x.Buffer == buf {
+				n++
+			}
+		case *tir.Store:
+			if x.Buffer == buf {
+				n++
+			}
+		}
+		return true
+	})
+	return n
+}
+
+// meet returns a block that writes buf and one that accesses it, where iterations of the loops that differ may touch the
+// same element; nil when there are none. All loops of the blocks that are not among loops stand inside them.
+func (f *flow) meet(buf *tir.Buffer, loops []*tir.For, later bool) (x, y *place) {
+	for _, x := range f.places {
+		for _, w := range x.realize.Block.Writes {
+			if w.Buffer != buf {
+				continue
+			}
+			for _, y := range f.places {
+				for _, r := range slices.Concat(y.realize.Block.Writes, y.realize.Block.Reads) {
+					if r.Buffer == buf && !apart(f.a, loops, f.touch(x, w, loops), f.touch(y, r, loops), later) {
+						return x, y
+					}
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// touch is a region of the block at c, over the given loops and the others of the block.
+func (f *flow) touch(c *place, r tir.Region, loops []*tir.For) touch {
+	t := touch{ranges: bound(c.realize, r).Ranges}
+	for _, l := range c.loops {
+		inside := true
+		for _, o := range loops {
+			inside = inside && o.Var != l.Var
+		}
+		if inside {
+			t.inside = append(t.inside, l)
+		}
+	}
+	return t
 }

@@ -130,7 +130,7 @@ func swap(body, old, new tir.Stmt) tir.Stmt {
 	return dropEmpty(m.MapStmt(body))
 }
 
-// dropEmpty removes loops and sequences that were left without a body.
+// dropEmpty removes loops, sequences, conditions and blocks that were left without a body.
 func dropEmpty(s tir.Stmt) tir.Stmt {
 	switch n := s.(type) {
 	case *tir.For:
@@ -159,6 +159,29 @@ func dropEmpty(s tir.Stmt) tir.Stmt {
 		if changed || len(list) == 1 {
 			return tir.Block1(list...)
 		}
+	case *tir.If:
+		then, els := dropEmpty(n.Then), dropEmpty(n.Else)
+		switch {
+		case then == nil && els == nil:
+			return nil
+		case then == nil:
+			return &tir.If{Cond: tir.Negate(n.Cond), Then: els}
+		case then != n.Then || els != n.Else:
+			return &tir.If{Cond: n.Cond, Then: then, Else: els}
+		}
+	case *tir.BlockRealize:
+		if n.Block.Opaque {
+			return s
+		}
+		body := dropEmpty(n.Block.Body)
+		if body == nil {
+			return nil
+		}
+		if body != n.Block.Body {
+			b := *n.Block
+			b.Body = body
+			return &tir.BlockRealize{Values: n.Values, Where: n.Where, Block: &b}
+		}
 	}
 	return s
 }
@@ -170,19 +193,6 @@ func analyzer(loops []*tir.For) *arith.Analyzer {
 		a.BindExpr(l.Var, l.Min, l.Extent)
 	}
 	return a
-}
-
-// loopsIn returns the loops below st, outermost first, each with the loops around it inside st.
-func loopsIn(st tir.Stmt) []*tir.For {
-	var list []*tir.For
-	tir.Walk(st, func(n any) bool {
-		if f, ok := n.(*tir.For); ok {
-			list = append(list, f)
-		}
-		_, block := n.(*tir.BlockRealize)
-		return !block
-	})
-	return list
 }
 
 // realizesIn returns the block realizations below st in order of execution, opaque ones too, each with the loops
@@ -295,9 +305,12 @@ func guard(st tir.Stmt, cond tir.Expr) tir.Stmt {
 	return m.MapStmt(st)
 }
 
-// simplifyBindings simplifies the values and guards of the blocks below st, which stands inside the loops around.
-func simplifyBindings(st tir.Stmt, around []*tir.For) tir.Stmt {
-	a := analyzer(around)
+// simplifyBindings simplifies the values and guards of the blocks below st, which stands at p inside some more loops.
+func simplifyBindings(st tir.Stmt, p *place, inside ...*tir.For) tir.Stmt {
+	a := p.analyzer()
+	for _, f := range inside {
+		a.BindLoop(f)
+	}
 	m := &tir.Mapper{Enter: func(n tir.Stmt) (tir.Stmt, bool) {
 		switch n := n.(type) {
 		case *tir.For:
@@ -310,6 +323,11 @@ func simplifyBindings(st tir.Stmt, around []*tir.For) tir.Stmt {
 			where := n.Where
 			if where != nil {
 				where = tir.All(a.Simplify(where))
+			}
+			if where != nil && tir.IsConst(where, 0) { // never: the values do not matter, and may be outside of their ranges
+				for i := range values {
+					values[i] = tir.I(0)
+				}
 			}
 			return &tir.BlockRealize{Values: values, Where: where, Block: n.Block}, true
 		}

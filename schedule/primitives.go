@@ -21,9 +21,11 @@ func Primitives() []Primitive {
 		{"sample_categorical", "[candidates], [weights]", func(c *Call) { c.Give(c.S.SampleCategorical(c.Numbers(0), c.Floats(1))) }},
 		{"sample_compute_location", "block", func(c *Call) { c.Give(c.S.SampleComputeLocation(c.Block(0))) }},
 		// loops
-		{"split", "loop, [factors]", func(c *Call) { c.Give(c.S.Split(c.Loop(0), c.Numbers(1)...)) }},
+		{"split", `loop, [factors], "tail"`, split},
 		{"fuse", "loops…", func(c *Call) { c.Give(c.S.Fuse(c.Loops(0)...)) }},
 		{"reorder", "loops…", func(c *Call) { c.S.Reorder(c.Loops(0)...) }},
+		{"tile", "loop, loop, [factor, factor]", func(c *Call) { c.Give(c.S.TileBy(c.Loop(0), c.Loop(1), c.Ints(2)...)) }},
+		{"loop_partition", "loop, [extents]", func(c *Call) { c.Give(c.S.LoopPartitionBy(c.Loop(0), c.Ints(1)...)) }},
 		{"add_unit_loop", "block", func(c *Call) { c.Give(c.S.AddUnitLoop(c.Block(0))) }},
 		// kinds of loop
 		{"parallel", "loop", func(c *Call) { c.S.Parallel(c.Loop(0)) }},

@@ -126,7 +126,20 @@ func (g *stepper) scope() string { return oneOf(g, "global", "local", "scratch")
 var operands = map[string]func(g *stepper) []any{
 	"split": func(g *stepper) []any {
 		factor := oneOf(g, 2, 3, 4, 1, 5, 8, 16)
-		return g.loop(oneOf(g, []int{0, factor}, []int{factor, 0}, []int{0, 2, factor}))
+		list := g.loop(oneOf(g, []int{0, factor}, []int{factor, 0}, []int{0, 2, factor}))
+		if list != nil && g.IntN(3) == 0 {
+			list = append(list, oneOf(g, "shift_inwards", "round_up"))
+		}
+		return list
+	},
+	"tile": func(g *stepper) []any {
+		if l := g.some(false); l != nil {
+			return []any{l[0], l[1], []int{oneOf(g, 1, 2, 3, 4), oneOf(g, 2, 4, 5, 8)}}
+		}
+		return nil
+	},
+	"loop_partition": func(g *stepper) []any {
+		return g.loop(oneOf(g, []int{1, 0}, []int{0, 2}, []int{1, 0, 1}, []int{2, 1, 0}))
 	},
 	"fuse":          func(g *stepper) []any { return g.some(false) },
 	"reorder":       func(g *stepper) []any { return g.some(true) },

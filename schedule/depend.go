@@ -1,0 +1,383 @@
+package schedule
+
+import (
+	"fmt"
+
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
+)
+
+// What primitives ask about the blocks inside a statement: whether nothing else is there, what they touch, whether what
+// they read was written before in the same run of the statement, whether they may run twice.
+
+// outsideBlocks says what stands in st that is no loop, sequence or block, or reads a buffer outside of blocks; it is
+// empty when there is nothing.
+func outsideBlocks(st tir.Stmt) string {
+	switch n := st.(type) {
+	case *tir.For:
+		if readsMemory(n.Min) || readsMemory(n.Extent) {
+			return fmt.Sprintf("a bound of loop %s reads a buffer", n.Var.Name)
+		}
+		return outsideBlocks(n.Body)
+	case *tir.Seq:
+		for _, c := range n.Stmts {
+			if what := outsideBlocks(c); what != "" {
+				return what
+			}
+		}
+	case *tir.BlockRealize:
+		for _, v := range n.Values {
+			if readsMemory(v) {
+				return fmt.Sprintf("a variable of block %s takes a value that is read from a buffer", n.Block.Name)
+			}
+		}
+		if n.Where != nil && readsMemory(n.Where) {
+			return fmt.Sprintf("the condition of block %s reads a buffer", n.Block.Name)
+		}
+	default:
+		return "a statement stands outside of blocks"
+	}
+	return ""
+}
+
+// readsMemory reports whether a buffer is read below root.
+func readsMemory(root any) bool {
+	found := false
+	tir.Walk(root, func(n any) bool {
+		_, load := n.(*tir.Load)
+		found = found || load
+		return !found
+	})
+	return found
+}
+
+// loadsOf and storesTo report whether the statements of a block read or write a buffer, whatever it declares: a reduction
+// does not declare that it reads its result.
+func loadsOf(b *tir.Block, buf *tir.Buffer) bool {
+	found := false
+	for _, st := range []tir.Stmt{b.Init, b.Body} {
+		tir.Walk(st, func(n any) bool {
+			l, ok := n.(*tir.Load)
+			found = found || ok && l.Buffer == buf
+			return !found
+		})
+	}
+	return found || reads(b, buf)
+}
+
+// updates returns a buffer that a block reads and writes, or nil.
+func updates(b *tir.Block) *tir.Buffer {
+	for _, w := range b.Writes {
+		if loadsOf(b, w.Buffer) {
+			return w.Buffer
+		}
+	}
+	return nil
+}
+
+// flow looks at the blocks inside a statement.
+type flow struct {
+	a      *arith.Analyzer
+	places []*place // of the blocks in order of execution, with the loops inside the statement
+}
+
+// flowOf looks at the blocks inside the body of the loop at p, or inside the block scope for which p stands.
+func flowOf(st tir.Stmt, a *arith.Analyzer) *flow {
+	f := &flow{a: a, places: realizesIn(st)}
+	for _, c := range f.places {
+		for _, l := range c.loops {
+			a.BindLoop(l)
+		}
+	}
+	return f
+}
+
+// insideOf looks at the blocks inside a loop.
+func insideOf(p *place) *flow {
+	a := p.analyzer()
+	a.BindLoop(p.loop)
+	return flowOf(p.loop.Body, a)
+}
+
+// sharedLoops is how many loops two places have in common.
+func sharedLoops(x, y *place) int {
+	n := 0
+	for n < len(x.loops) && n < len(y.loops) && x.loops[n].Var == y.loops[n].Var {
+		n++
+	}
+	return n
+}
+
+// box returns what the realization at c touches of a region as its loops from the given one on run. An axis on which
+// that is not known is whole.
+func (f *flow) box(c *place, r tir.Region, from int) []tir.Range {
+	over := map[*tir.Var]tir.Range{}
+	for _, l := range c.loops[from:] {
+		over[l.Var] = tir.Range{Min: l.Min, Extent: l.Extent}
+	}
+	out := make([]tir.Range, len(r.Ranges))
+	for i, g := range bound(c.realize, r).Ranges {
+		out[i] = tir.Range{Min: tir.I(0), Extent: tir.I(r.Buffer.Shape[i])}
+		_, extent, ok := f.a.Bounds(g.Extent)
+		if !ok || readsMemory(g.Min) {
+			continue
+		}
+		if t, ok := f.a.Touched([]tir.Expr{g.Min}, over); ok {
+			n, _ := tir.AsInt(t[0].Extent)
+			out[i] = tir.Range{Min: t[0].Min, Extent: tir.I(int(n + extent - 1))}
+		}
+	}
+	return out
+}
+
+// bound is a region of a block with the values of its realization put in.
+func bound(r *tir.BlockRealize, region tir.Region) tir.Region {
+	bind := map[*tir.Var]tir.Expr{}
+	for i, iv := range r.Block.Iters {
+		bind[iv.Var] = r.Values[i]
+	}
+	out := tir.Region{Buffer: region.Buffer, Ranges: make([]tir.Range, len(region.Ranges))}
+	for i, g := range region.Ranges {
+		out.Ranges[i] = tir.Range{Min: tir.Subst(g.Min, bind), Extent: tir.Subst(g.Extent, bind)}
+	}
+	return out
+}
+
+// fed reports whether each element of buf that the blocks read was written before, whole, in the same iteration of the
+// loops that writer and reader share.
+func (f *flow) fed(buf *tir.Buffer) bool {
+	for i, c := range f.places {
+		block := c.realize.Block
+		var needs []tir.Region
+		for _, r := range block.Reads {
+			if r.Buffer == buf {
+				needs = append(needs, r)
+			}
+		}
+		if writes(block, buf) && loadsOf(block, buf) {
+			for _, r := range block.Writes {
+				// with an initial value, the first of the instances writes what the others read
+				if r.Buffer == buf && (block.Init == nil || !f.complete(c, 0)) {
+					needs = append(needs, r)
+				}
+			}
+		}
+		for _, r := range needs {
+			found := false
+			for _, w := range f.places[:i] {
+				found = found || f.covers(w, c, r)
+			}
+			if !found {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// complete reports whether all reduce instances of an element run within one iteration of the loops before the given one.
+func (f *flow) complete(c *place, from int) bool {
+	inside := map[*tir.Var]bool{}
+	for _, l := range c.loops[from:] {
+		inside[l.Var] = true
+	}
+	for i, iv := range c.realize.Block.Iters {
+		if iv.Kind == tir.Spatial {
+			continue
+		}
+		foreign := false
+		tir.Walk(c.realize.Values[i], func(n any) bool {
+			v, ok := n.(*tir.Var)
+			foreign = foreign || ok && !inside[v]
+			return !foreign
+		})
+		if foreign {
+			return false
+		}
+	}
+	return true
+}
+
+// covers reports whether the writer at w, which runs before the reader at c, certainly writes all that c reads of a
+// region in the same iteration of the loops that both share.
+func (f *flow) covers(w, c *place, r tir.Region) bool {
+	shared := sharedLoops(w, c)
+	if !writes(w.realize.Block, r.Buffer) || !f.complete(w, shared) {
+		return false
+	}
+	need := f.box(c, r, shared)
+	for _, out := range w.realize.Block.Writes {
+		if out.Buffer == r.Buffer && f.dense(w, out, shared) && f.a.Covers(f.box(w, out, shared), need) {
+			return true
+		}
+	}
+	return false
+}
+
+// dense reports whether the realization at c certainly writes every element of the box of a region that lies in the
+// buffer, as its loops from the given one on run.
+func (f *flow) dense(c *place, r tir.Region, from int) bool {
+	if !certain(c.realize.Block, r) {
+		return false
+	}
+	region := bound(c.realize, r)
+	swept := map[*tir.Var]*tir.For{}
+	for _, l := range c.loops[from:] {
+		swept[l.Var] = l
+	}
+	used := map[*tir.Var]bool{}
+	for _, g := range region.Ranges {
+		coeffs, rest, ok := f.a.Linear(g.Min)
+		extent, known := tir.AsInt(g.Extent)
+		if !ok || !known || readsMemory(rest) || tir.UsesAny(rest, swept) {
+			return false
+		}
+		var steps []sweep
+		for v, k := range coeffs {
+			l, is := swept[v]
+			if !is || k == 0 {
+				continue
+			}
+			n, known := tir.AsInt(f.a.Simplify(l.Extent))
+			if used[v] || !known || tir.UsesAny(l.Min, swept) {
+				return false
+			}
+			used[v] = true
+			steps = append(steps, sweep{max(k, -k), n})
+		}
+		if !gapless(steps, extent) {
+			return false
+		}
+	}
+	return f.clips(c.realize, region)
+}
+
+// clips reports whether the condition of a realization only keeps it inside the buffer of a region that it writes.
+func (f *flow) clips(r *tir.BlockRealize, region tir.Region) bool {
+	for _, cond := range conjunctsOf(r.Where) {
+		leave := f.a.Assume(tir.Negate(cond))
+		out := false
+		for i, g := range region.Ranges {
+			out = out || f.a.Prove(tir.Ge(g.Min, tir.I(region.Buffer.Shape[i]))) || f.a.Prove(tir.Lt(g.Min, tir.I(0)))
+		}
+		leave()
+		if !out {
+			return false
+		}
+	}
+	return true
+}
+
+// certain reports whether each instance of a block writes all of a region that it declares: by a plain store, or by a
+// nest of loops of its own.
+func certain(b *tir.Block, r tir.Region) bool {
+	if b.Opaque {
+		return false
+	}
+	for _, st := range []tir.Stmt{b.Init, b.Body} {
+		if storesAt(st, r) {
+			return true
+		}
+		if st == nil || outsideBlocks(st) != "" {
+			continue
+		}
+		a := arith.New()
+		bindIters(a, b)
+		f := flowOf(st, a)
+		for _, c := range f.places {
+			for _, w := range c.realize.Block.Writes {
+				if w.Buffer == r.Buffer && f.complete(c, 0) && f.dense(c, w, 0) && a.Covers(f.box(c, w, 0), r.Ranges) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// storesAt reports whether st stores to the element that a region is, without a condition.
+func storesAt(st tir.Stmt, r tir.Region) bool {
+	switch n := st.(type) {
+	case *tir.Store:
+		if n.Buffer != r.Buffer {
+			return false
+		}
+		for i, e := range n.Indices {
+			if !tir.IsConst(r.Ranges[i].Extent, 1) || !tir.Equal(r.Ranges[i].Min, e) {
+				return false
+			}
+		}
+		return true
+	case *tir.Let:
+		return storesAt(n.Body, r)
+	case *tir.Seq:
+		for _, c := range n.Stmts {
+			if storesAt(c, r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayRepeat says why the blocks inside may not run twice in one iteration of what stands around, or is empty: when they
+// do, they find what they found before and write the same.
+func (f *flow) mayRepeat() string {
+	for _, c := range f.places {
+		block := c.realize.Block
+		if !f.complete(c, 0) {
+			return fmt.Sprintf("block %s reduces or runs in order over a loop around", block.Name)
+		}
+		if buf := updates(block); buf != nil && block.Init == nil && !f.fed(buf) {
+			return fmt.Sprintf("block %s changes %s, which it reads", block.Name, buf.Name)
+		}
+		for _, w := range block.Writes {
+			if !f.fed(w.Buffer) {
+				return fmt.Sprintf("%s is read before block %s writes it", w.Buffer.Name, block.Name)
+			}
+		}
+	}
+	return ""
+}
+
+// functional reports whether each element of a buffer certainly gets one value, whenever it is written: one block writes
+// it, and different spatial instances of that block write different elements.
+func (s *Schedule) functional(buf *tir.Buffer) bool {
+	var writer *tir.Block
+	for _, r := range allRealizes(s.fn.Root().Body) {
+		if !writes(r.Block, buf) || !r.Block.Opaque && holdsRealize(r.Block) {
+			continue
+		}
+		if writer != nil {
+			return false
+		}
+		writer = r.Block
+	}
+	if writer == nil {
+		return true
+	}
+	a := arith.New()
+	var loops, inside []*tir.For
+	for _, iv := range writer.Iters {
+		a.Bind(iv.Var, 0, int64(iv.Extent))
+		l := &tir.For{Var: iv.Var, Min: tir.I(0), Extent: tir.I(iv.Extent)}
+		if iv.Kind == tir.Spatial {
+			loops = append(loops, l)
+		} else {
+			inside = append(inside, l)
+		}
+	}
+	for i, w := range writer.Writes {
+		for _, o := range writer.Writes[i:] {
+			if w.Buffer == buf && o.Buffer == buf && !apart(a, loops, touch{w.Ranges, inside}, touch{o.Ranges, inside}, false) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// holdsRealize reports whether other blocks stand inside a block.
+func holdsRealize(b *tir.Block) bool {
+	return len(allRealizes(b.Init))+len(allRealizes(b.Body)) > 0
+}
