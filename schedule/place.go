@@ -251,6 +251,12 @@ func withBuffer(st tir.Stmt, from, to *tir.Buffer) tir.Stmt {
 			case *tir.BlockRealize:
 				b := *n.Block
 				b.Reads, b.Writes = renamed(b.Reads, from, to), renamed(b.Writes, from, to)
+				for i, own := range b.Allocs {
+					if own == from {
+						b.Allocs = append([]*tir.Buffer{}, b.Allocs...)
+						b.Allocs[i] = to
+					}
+				}
 				return &tir.BlockRealize{Values: n.Values, Where: n.Where, Block: &b}
 			}
 			return st
