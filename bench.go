@@ -205,10 +205,10 @@ func (b *Built) check(ctx context.Context, c *Callable, o BenchOptions) (string,
 	if reduction == 0 {
 		reduction = numtest.Unknown
 	}
-	for i := len(got) - b.outputs; i < len(got); i++ {
+	for i := len(got) - b.program.Outputs; i < len(got); i++ {
 		rel := numtest.Relative(got[i].DType, reduction, 16)
 		if err := numtest.Compare(got[i], want[i], numtest.Tolerance{Rel: rel, Max: rel}); err != nil {
-			return "", diag.Numeric("bench", b.params[i].Name, "the result differs from that of %s", how).By(err)
+			return "", diag.Numeric("bench", b.program.Params[i].Name, "the result differs from that of %s", how).By(err)
 		}
 	}
 	return how, nil
@@ -223,7 +223,7 @@ const interpreterTime = 20 * time.Second
 // interpret runs what was given, before the trace, in the interpreter.
 func (b *Built) interpret(ctx context.Context, args []*tensor.Tensor, o BenchOptions) error {
 	opts := interp.Options{Scalars: map[*tir.Var]int64{}}
-	for _, v := range b.scalars {
+	for _, v := range b.program.Scalars {
 		opts.Scalars[v] = o.Scalars[v.Name]
 	}
 	limited, cancel := context.WithTimeout(ctx, interpreterTime)
@@ -232,7 +232,7 @@ func (b *Built) interpret(ctx context.Context, args []*tensor.Tensor, o BenchOpt
 	if b.source != nil {
 		err = interp.Run(limited, b.source, args, opts)
 	} else {
-		err = InterpretKernels(limited, b.given, args, opts)
+		err = InterpretProgram(limited, b.given, args, opts)
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return errTooLong
@@ -254,18 +254,17 @@ func (b *Built) runUnscheduled(ctx context.Context, args []*tensor.Tensor, o Ben
 	return c.Run(ctx, args...)
 }
 
-// InterpretKernels runs kernels one after the other in the interpreter, on tensors in the order of Signature; those of the
-// outputs are overwritten.
-func InterpretKernels(ctx context.Context, kernels []*tir.Kernel, args []*tensor.Tensor, opts interp.Options) error {
-	params, _ := Signature(kernels)
-	if err := fitParams("kernels", params, args); err != nil {
+// InterpretProgram runs the kernels of a program one after the other in the interpreter, on tensors in the order of its
+// parameters; those of the outputs are overwritten.
+func InterpretProgram(ctx context.Context, g *tir.Program, args []*tensor.Tensor, opts interp.Options) error {
+	if err := fitParams(g.Name, g.Params, args); err != nil {
 		return err
 	}
 	buffers := map[*tir.Buffer]*tensor.Tensor{}
-	for i, p := range params {
+	for i, p := range g.Params {
 		buffers[p] = args[i]
 	}
-	return interp.RunKernels(ctx, kernels, buffers, opts)
+	return interp.RunKernels(ctx, g.Kernels, buffers, opts)
 }
 
 func cloneArgs(args []*tensor.Tensor) []*tensor.Tensor {
@@ -281,13 +280,13 @@ func cloneArgs(args []*tensor.Tensor) []*tensor.Tensor {
 // RandomArgs returns tensors for the parameters of a function; see RandomTensors.
 func (b *Built) RandomArgs(seed uint64) ([]*tensor.Tensor, error) {
 	if b.source != nil {
-		return RandomTensors(seed, b.params, b.outputs, b.source.Body)
+		return RandomTensors(seed, b.source.Params, b.source.Outputs, b.source.Body)
 	}
-	bodies := make([]tir.Stmt, len(b.given))
-	for i, k := range b.given {
+	bodies := make([]tir.Stmt, len(b.given.Kernels))
+	for i, k := range b.given.Kernels {
 		bodies[i] = k.Body
 	}
-	return RandomTensors(seed, b.params, b.outputs, bodies...)
+	return RandomTensors(seed, b.given.Params, b.given.Outputs, bodies...)
 }
 
 // maxArgBytes bounds the arguments that RandomTensors makes.
@@ -396,7 +395,7 @@ func NewPeak(ctx context.Context, to string, d tensor.DType, threads int, tempDi
 	}
 	threads = max(1, threads)
 	k, flops := peakKernel(t, d, threads)
-	b, err := BuildKernels(ctx, "peak", []*tir.Kernel{k}, BuildOptions{Target: to, TempDir: tempDir})
+	b, err := BuildProgram(ctx, KernelProgram(k), BuildOptions{Target: to, TempDir: tempDir})
 	if err != nil {
 		return nil, err
 	}
@@ -404,7 +403,7 @@ func NewPeak(ctx context.Context, to string, d tensor.DType, threads int, tempDi
 	if p.c, err = b.Load(CallOptions{Threads: threads}); err != nil {
 		return nil, err
 	}
-	for _, x := range b.params {
+	for _, x := range b.program.Params {
 		p.args = append(p.args, tensor.New(x.DType, x.Shape))
 	}
 	factor := tensor.NewWide(d, p.args[0].Shape)

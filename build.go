@@ -6,7 +6,6 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
-	"strconv"
 
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/codegen/llvm"
@@ -14,14 +13,13 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/target"
-	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/tirtext"
 	looppasses "github.com/texel-ml/texel/tir/transform"
 	"github.com/texel-ml/texel/tir/verify"
 )
 
-// BuildOptions of Build and BuildKernels. The zero value builds for this machine's processor.
+// BuildOptions of Build and BuildProgram. The zero value builds for this machine's processor.
 type BuildOptions struct {
 	// Target is the machine to build for, RECORD or RECORD/API as package target has them. Empty is "host".
 	Target string
@@ -29,14 +27,14 @@ type BuildOptions struct {
 	Trace *schedule.Trace
 	// Primitives are what a trace may use besides the built-in primitives.
 	Primitives []schedule.Primitive
-	// StartAt names the first loop pass that runs on kernels: the one behind the pass that made them. Empty takes them as
-	// fully lowered. Of a pass that stands twice in the list the name means the first; its place in front of it, as in
-	// 07_simplify, means exactly one.
+	// StartAt names the first loop pass that runs on a program. Empty is the one behind its stage; a program without a
+	// stage is taken as fully lowered. Of a pass that stands twice in the list the name means the first; its place in
+	// front of it, as in 11_simplify, means exactly one.
 	StartAt string
 	// StopAfter names the last loop pass; Built then has kernels and no code. "" runs all.
 	StopAfter string
-	// Dump is called with the function behind the trace (schedule.tir), the kernels behind each loop pass
-	// (03_lift-grid.tir) and the forms that Emit names. Nil dumps nothing; an error ends the build.
+	// Dump is called with the function behind the trace (schedule.tir), the program behind each loop pass
+	// (07_lift-grid.tir) and the forms that Emit names. Nil dumps nothing; an error ends the build.
 	Dump func(name string, text func() string) error
 	// Emit names forms of the generated code that Dump wants to see too: "llvm", "asm", "opencl".
 	Emit []string
@@ -51,15 +49,11 @@ type Built struct {
 	name    string
 	opts    BuildOptions
 	target  *target.Target
-	source  *tir.Func // before the trace; nil for kernels
-	fn      *tir.Func // after the trace; nil for kernels
-	given   []*tir.Kernel
-	kernels []*tir.Kernel
-	params  []*tir.Buffer // inputs, then outputs
-	outputs int
-	scalars []*tir.Var
-	between []*tir.Buffer // what one kernel hands to the next
-	entry   []string      // of each kernel, in the code
+	source  *tir.Func    // before the trace; nil for a program
+	fn      *tir.Func    // after the trace; nil for a program
+	given   *tir.Program // nil for a function
+	program *tir.Program // as the last loop pass left it
+	entry   []string     // of each kernel, in the code
 	code    []artifact.Code
 	needs   []string // features of the processor, or extensions of the device
 	object  *llvm.Object
@@ -71,7 +65,7 @@ type Built struct {
 // Errors are *diag.Error: ErrInvalid for a function that is not legal or a trace that does not fit it, ErrUnsupported for
 // what the target cannot do, ErrMissing when LLVM's tools are not installed. Build looks at ctx between steps.
 func Build(ctx context.Context, f *tir.Func, o BuildOptions) (b *Built, err error) {
-	b = &Built{name: f.Name, opts: o, source: f, params: f.Params, outputs: f.Outputs, scalars: f.Scalars}
+	b = &Built{name: f.Name, opts: o, source: f}
 	defer func() {
 		if err != nil {
 			b = nil
@@ -99,22 +93,9 @@ func Build(ctx context.Context, f *tir.Func, o BuildOptions) (b *Built, err erro
 	if err := fitsDevice(b.fn.Body, b.target); err != nil {
 		return nil, err
 	}
-	opts := loweringFor(b.target)
 	lowered := *b.fn
 	lowered.Name = symbol(f.Name)
-	kernels, between, err := looppasses.LowerBlocks(&lowered, opts)
-	if err != nil {
-		return nil, err
-	}
-	b.given, b.between = kernels, between
-	if err := b.dumpKernels(0, kernels); err != nil {
-		return nil, err
-	}
-	if place, err := looppasses.FindPass(o.StopAfter); o.StopAfter != "" && err == nil && place == 0 {
-		b.kernels = kernels
-		return b, nil
-	}
-	return b, b.lower(ctx, 1)
+	return b, b.lower(ctx, func(opts looppasses.Options) (*tir.Program, error) { return looppasses.LowerProgram(&lowered, opts) })
 }
 
 // scheduled replays the trace on f.
@@ -137,11 +118,10 @@ func (b *Built) scheduled(f *tir.Func) (*tir.Func, error) {
 	return s.Func(), nil
 }
 
-// BuildKernels generates code for the kernels of one function, in the order in which they run, that some or all loop
-// passes were run on already: what a dump of Build holds. Kernels share a buffer or a scalar where they have the same
-// pointer. Signature says what the parameters of the whole are.
-func BuildKernels(ctx context.Context, name string, kernels []*tir.Kernel, o BuildOptions) (b *Built, err error) {
-	b = &Built{name: name, opts: o, given: slices.Clone(kernels)}
+// BuildProgram generates code for kernels that some or all loop passes were run on already: what a dump of Build holds.
+// The passes go on behind the one that the program names as its stage, or at StartAt.
+func BuildProgram(ctx context.Context, g *tir.Program, o BuildOptions) (b *Built, err error) {
+	b = &Built{name: g.Name, opts: o, given: g}
 	defer func() {
 		if err != nil {
 			b = nil
@@ -152,95 +132,104 @@ func BuildKernels(ctx context.Context, name string, kernels []*tir.Kernel, o Bui
 		return nil, err
 	}
 	if o.Trace != nil {
-		return nil, diag.Invalid("build", name, "a trace shapes a function in block form, and these are kernels")
+		return nil, diag.Invalid("build", g.Name, "a trace shapes a function in block form, and these are kernels")
 	}
-	place := len(looppasses.Passes())
-	if o.StartAt != "" {
-		if place, err = looppasses.FindPass(o.StartAt); err != nil {
-			return nil, err
-		}
-		if place == 0 {
-			return nil, diag.Invalid("build", name, "%s takes a function in block form, and these are kernels", o.StartAt)
-		}
+	if err := CheckProgram(g); err != nil {
+		return nil, err
 	}
-	for i, k := range kernels {
-		if err := CheckKernel(k); err != nil {
-			return nil, err
-		}
+	place, err := nextPass(g, o.StartAt)
+	if err != nil {
+		return nil, err
+	}
+	c := *g
+	c.Kernels = make([]*tir.Kernel, len(g.Kernels))
+	names := map[string]bool{}
+	for i, k := range g.Kernels {
 		if err := fitsDevice(k.Body, b.target); err != nil {
 			return nil, err
 		}
-		c := *k
-		c.Name = symbol(k.Name)
-		b.given[i] = &c
+		if err := behind(k, place-1, b.target); err != nil {
+			return nil, err
+		}
+		named := *k
+		named.Name = symbol(k.Name)
+		if names[named.Name] {
+			return nil, diag.Invalid("build", k.Name, "two kernels have this name")
+		}
+		names[named.Name], c.Kernels[i] = true, &named
 	}
-	b.params, b.outputs = Signature(b.given)
-	if b.outputs == 0 {
-		return nil, diag.Invalid("build", name, "no kernel writes a buffer that its caller sees")
+	c.Stage = looppasses.PassName(place - 1)
+	return b, b.lower(ctx, func(opts looppasses.Options) (*tir.Program, error) { return looppasses.Continue(&c, opts) })
+}
+
+// nextPass returns the place of the first pass that is to run on a program; behind the last one, none is.
+func nextPass(g *tir.Program, startAt string) (int, error) {
+	switch {
+	case startAt != "":
+		place, err := looppasses.FindPass(startAt)
+		if err == nil && place == 0 {
+			err = diag.Invalid("build", g.Name, "%s takes a function in block form, and these are kernels", startAt)
+		}
+		return place, err
+	case g.Stage != "":
+		place, err := looppasses.FindPass(g.Stage)
+		return place + 1, err
 	}
-	for _, k := range b.given {
-		for _, p := range k.Params {
-			if p.Scope == tir.Texture && !slices.Contains(b.between, p) {
-				b.between = append(b.between, p)
+	return len(looppasses.Passes()), nil
+}
+
+// KernelProgram returns the program of one kernel, whose parameters are the kernel's.
+func KernelProgram(k *tir.Kernel) *tir.Program {
+	return &tir.Program{Name: k.Name, Params: k.Params, Outputs: k.Outputs, Scalars: k.Scalars, Kernels: []*tir.Kernel{k}}
+}
+
+// anyStage is a row that lets a kernel hold what it may hold behind some pass, on some device.
+var anyStage = verify.Stage{After: "reading", Parallel: verify.Both, Vectorized: verify.Both, Unrolled: verify.Both, Vthread: verify.Both,
+	Bound: verify.Both, Nested: verify.Both, Halves: verify.Both, Barriers: verify.Both, Grid: verify.Both}
+
+// CheckProgram returns an error when a program is not legal at any stage: a kernel uses a name that is not in scope or a
+// buffer that the program does not have, or an operand has the wrong type. Functions are checked by package verify.
+func CheckProgram(g *tir.Program) error {
+	if len(g.Kernels) == 0 || g.Outputs < 1 || g.Outputs > len(g.Params) {
+		return diag.Invalid("build", g.Name, "a program of %d kernels with %d outputs of %d parameters", len(g.Kernels), g.Outputs, len(g.Params))
+	}
+	inputs := g.Params[:len(g.Params)-g.Outputs]
+	for _, k := range g.Kernels {
+		if err := ofTheUser(verify.Kernel(k, anyStage, verify.Both)); err != nil {
+			return err
+		}
+		for i, p := range k.Params {
+			switch writes := i >= len(k.Params)-k.Outputs; {
+			case !slices.Contains(g.Params, p) && !slices.Contains(g.Between, p):
+				return diag.Invalid("build", k.Name, "buffer %s is no parameter of the program and not between its kernels", p.Name)
+			case writes && slices.Contains(inputs, p):
+				return diag.Invalid("build", k.Name, "buffer %s is written, and is an input of the program", p.Name)
 			}
 		}
 		for _, v := range k.Scalars {
-			if !slices.Contains(b.scalars, v) {
-				b.scalars = append(b.scalars, v)
+			if !slices.Contains(g.Scalars, v) {
+				return diag.Invalid("build", k.Name, "scalar %s is none of the program", v.Name)
 			}
 		}
-	}
-	if place == len(looppasses.Passes()) {
-		for _, k := range b.given {
-			if err := looppasses.CheckLowered(k, loweringFor(b.target)); err != nil {
-				return nil, diag.Invalid("build", k.Name, "the kernel is not fully lowered, and no loop pass was named to start at: %v", err)
-			}
-		}
-	}
-	return b, b.lower(ctx, place)
-}
-
-// Signature returns the parameters of kernels that run one after the other: what they only read, then what they write.
-// Buffers of scope texture between them are no parameters.
-func Signature(kernels []*tir.Kernel) (params []*tir.Buffer, outputs int) {
-	var reads, writes []*tir.Buffer
-	for _, k := range kernels {
-		for _, b := range k.Params[len(k.Params)-k.Outputs:] {
-			if b.Scope != tir.Texture && !slices.Contains(writes, b) {
-				writes = append(writes, b)
-			}
-		}
-	}
-	for _, k := range kernels {
-		for _, b := range k.Params {
-			if b.Scope != tir.Texture && !slices.Contains(writes, b) && !slices.Contains(reads, b) {
-				reads = append(reads, b)
-			}
-		}
-	}
-	return append(reads, writes...), len(writes)
-}
-
-// CheckKernel returns an error when a kernel, at any stage of the loop passes, is not legal: a name that is not in scope, an
-// operand of the wrong type, a block. Build checks functions with package verify.
-func CheckKernel(k *tir.Kernel) error {
-	plain := *k
-	plain.Body = (&tir.Mapper{Stmt: func(s tir.Stmt) tir.Stmt { // the kinds of loops are what the passes are for
-		f, ok := s.(*tir.For)
-		if !ok || f.Kind == tir.Serial {
-			return s
-		}
-		c := *f
-		c.Kind = tir.Serial
-		return &c
-	}}).MapStmt(k.Body)
-	if err := looppasses.CheckLowered(&plain, looppasses.Options{Device: looppasses.GPU}); err != nil {
-		if e, ok := err.(*diag.Error); ok { // of the user's text it is no bug of ours
-			return diag.Invalid("build", k.Name, "%s", e.Message)
-		}
-		return err
 	}
 	return nil
+}
+
+// behind checks that a kernel of a user is what the pass at a place makes for a target.
+func behind(k *tir.Kernel, place int, t *target.Target) error {
+	on := verify.CPU
+	if t.Kind == target.GPU {
+		on = verify.GPU
+	}
+	return ofTheUser(verify.Kernel(k, verify.Stages()[place], on))
+}
+
+// ofTheUser returns the error of a check as one of the user's input: a kernel that was read is no bug of ours.
+func ofTheUser(err error) error {
+	if e, ok := err.(*diag.Error); ok {
+		return diag.Invalid(e.Step, e.Node, "%s", e.Message)
+	}
+	return err
 }
 
 // fitsDevice refuses loops of the other class of targets, before a pass stumbles over them.
@@ -259,116 +248,26 @@ func fitsDevice(body tir.Stmt, t *target.Target) (err error) {
 	return err
 }
 
-// lower runs the loop passes from a place on and generates the code.
-func (b *Built) lower(ctx context.Context, place int) error {
+// lower lets run do the loop passes, hands what they make to Dump, and generates the code.
+func (b *Built) lower(ctx context.Context, run func(looppasses.Options) (*tir.Program, error)) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	opts := loweringFor(b.target)
 	opts.StopAfter = b.opts.StopAfter
 	var failed error
-	at := place
-	opts.Observe = func(_ string, kernels []*tir.Kernel) {
-		if failed == nil {
-			failed = b.dumpKernels(at, kernels)
+	opts.Dump = func(g *tir.Program) {
+		if failed == nil && b.opts.Dump != nil {
+			failed = b.opts.Dump(g.Stage+".tir", func() string { return tirtext.PrintProgram(g) })
 		}
-		at++
 	}
-	var err error
-	if b.kernels, err = looppasses.Resume(b.given, place, opts); err != nil {
+	if b.program, err = run(opts); err != nil {
 		return err
 	}
 	if failed != nil || opts.StopAfter != "" {
 		return failed
 	}
 	return b.generate(ctx)
-}
-
-// dumpKernels hands the kernels behind a pass to Dump.
-func (b *Built) dumpKernels(place int, kernels []*tir.Kernel) error {
-	if b.opts.Dump == nil {
-		return nil
-	}
-	return b.opts.Dump(looppasses.PassName(place)+".tir", func() string { return PrintKernels(kernels) })
-}
-
-// PrintKernels returns the text of kernels one after the other. Different buffers that they pass among each other have
-// different names in it, so that names tell which are the same.
-func PrintKernels(kernels []*tir.Kernel) string {
-	names, taken := map[*tir.Buffer]*tir.Buffer{}, map[string]bool{}
-	text := ""
-	for i, k := range kernels {
-		for _, p := range k.Params {
-			if names[p] == nil {
-				c := *p
-				for n := 2; taken[c.Name]; n++ {
-					c.Name = p.Name + "_" + strconv.Itoa(n)
-				}
-				names[p], taken[c.Name] = &c, true
-			}
-			if to := names[p]; to.Name != p.Name {
-				k = renamed(k, p, to)
-			}
-		}
-		if i > 0 {
-			text += "\n"
-		}
-		text += tirtext.PrintKernel(k)
-	}
-	return text
-}
-
-// renamed returns k with a parameter replaced.
-func renamed(k *tir.Kernel, from, to *tir.Buffer) *tir.Kernel {
-	c := *k
-	c.Params = slices.Clone(k.Params)
-	c.Params[slices.Index(c.Params, from)] = to
-	c.Body = tir.ReplaceBuffer(k.Body, from, to, nil)
-	return &c
-}
-
-// LinkKernels returns kernels that were read from text with the buffers and scalars of one name made one. The same name
-// with another type, shape or scope is an error.
-func LinkKernels(kernels []*tir.Kernel) ([]*tir.Kernel, error) {
-	out := slices.Clone(kernels)
-	bufs, vars, names := map[string]*tir.Buffer{}, map[string]*tir.Var{}, map[string]bool{}
-	for i := range out {
-		if names[out[i].Name] {
-			return nil, diag.Invalid("build", out[i].Name, "two kernels have this name")
-		}
-		names[out[i].Name] = true
-		for _, p := range out[i].Params {
-			first := bufs[p.Name]
-			if first == nil {
-				bufs[p.Name] = p
-				continue
-			}
-			if first.DType != p.DType || !slices.Equal(first.Shape, p.Shape) || !slices.Equal(first.Strides, p.Strides) || first.Scope != p.Scope {
-				return nil, diag.Invalid("build", p.Name, "the buffer is %v %v %s in one kernel and %v %v %s in %s", first.DType, tensor.Shape(first.Shape),
-					first.Scope, p.DType, tensor.Shape(p.Shape), p.Scope, out[i].Name)
-			}
-			if slices.Contains(out[i].Params, first) {
-				return nil, diag.Invalid("build", p.Name, "two parameters of %s have this name", out[i].Name)
-			}
-			out[i] = renamed(out[i], p, first)
-		}
-		for j, v := range out[i].Scalars {
-			first := vars[v.Name]
-			if first == nil {
-				vars[v.Name] = v
-				continue
-			}
-			if first.DType != v.DType {
-				return nil, diag.Invalid("build", v.Name, "the scalar is %v in one kernel and %v in %s", first.DType, v.DType, out[i].Name)
-			}
-			c := *out[i]
-			c.Scalars = slices.Clone(c.Scalars)
-			c.Scalars[j] = first
-			c.Body = tir.SubstStmt(c.Body, map[*tir.Var]tir.Expr{v: first})
-			out[i] = &c
-		}
-	}
-	return out, nil
 }
 
 // generate makes the code.
@@ -383,7 +282,7 @@ func (b *Built) generate(ctx context.Context) error {
 }
 
 func (b *Built) generateNative(ctx context.Context, asm bool) error {
-	out, err := llvm.Build(ctx, b.kernels, b.target, llvm.Options{Workers: b.opts.Workers, TempDir: b.opts.TempDir,
+	out, err := llvm.Build(ctx, b.program.Kernels, b.target, llvm.Options{Workers: b.opts.Workers, TempDir: b.opts.TempDir,
 		KeepIR: slices.Contains(b.opts.Emit, "llvm"), KeepAsm: asm})
 	if err != nil {
 		return err
@@ -399,7 +298,7 @@ func (b *Built) generateNative(ctx context.Context, asm bool) error {
 		}
 	}
 	b.entry = nil
-	for _, k := range b.kernels {
+	for _, k := range b.program.Kernels {
 		b.entry = append(b.entry, k.Name)
 	}
 	b.object, b.needs, b.code = out, b.target.Features, []artifact.Code{{Name: "kernels.so", Data: out.SO}}
@@ -407,7 +306,7 @@ func (b *Built) generateNative(ctx context.Context, asm bool) error {
 }
 
 func (b *Built) generateOpenCL() error {
-	for _, k := range b.kernels {
+	for _, k := range b.program.Kernels {
 		out, err := opencl.Emit(k, b.target)
 		if err != nil {
 			return err
@@ -468,17 +367,11 @@ func (b *Built) Name() string { return b.name }
 // Target returns what the code is for. It must not be changed.
 func (b *Built) Target() *target.Target { return b.target }
 
-// Func returns the function as the trace left it; nil for kernels.
+// Func returns the function as the trace left it; nil for a program.
 func (b *Built) Func() *tir.Func { return b.fn }
 
-// Kernels returns the kernels as the last loop pass left them, in the order in which they run.
-func (b *Built) Kernels() []*tir.Kernel { return b.kernels }
-
-// Params returns the parameters, inputs and then outputs, and how many outputs there are.
-func (b *Built) Params() (params []*tir.Buffer, outputs int) { return b.params, b.outputs }
-
-// Scalars returns the scalar arguments.
-func (b *Built) Scalars() []*tir.Var { return b.scalars }
+// Program returns the parameters, and the kernels as the last loop pass left them. It must not be changed.
+func (b *Built) Program() *tir.Program { return b.program }
 
 // Code returns the files of code: one shared object for a processor, one source a kernel for a device behind OpenCL;
 // none when StopAfter named a pass.
@@ -504,5 +397,5 @@ func (b *Built) Stats(ctx context.Context) (s *llvm.Stats, err error) {
 
 // String says what was built.
 func (b *Built) String() string {
-	return fmt.Sprintf("%s for %s, kernels: %d", b.name, b.target, len(b.kernels))
+	return fmt.Sprintf("%s for %s, kernels: %d", b.name, b.target, len(b.program.Kernels))
 }

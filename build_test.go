@@ -20,6 +20,7 @@ import (
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/interp"
 	"github.com/texel-ml/texel/tir/tirtext"
+	looppasses "github.com/texel-ml/texel/tir/transform"
 )
 
 // product is R = relu(A·B) with A of (m, k) and B of (k, n).
@@ -93,40 +94,45 @@ func TestBuiltFunctionsComputeWhatTheirDefinitionSays(t *testing.T) {
 	}
 }
 
-// TestBuildOfKernels has what lies between kernels: buffers with padded rows, and results that one hands to the next.
-func TestBuildOfKernels(t *testing.T) {
-	parse := func(text string) *tir.Kernel {
-		k, err := tirtext.ParseKernel("k", text)
-		require.NoError(t, err)
-		return k
-	}
-	kernels, err := texel.LinkKernels([]*tir.Kernel{
-		parse("kernel one(A: float32[4], out T: float32[4], scalar n: int64) grid g = 4:\n  T[g] = A[g] * float32(n)\n"),
-		parse("kernel two(T: float32[4], out C: float32[4], scalar n: int64):\n  for i in range(0, 4):\n    C[i] = T[3 - i] + float32(n)\n")})
+// TestBuildOfPrograms has what lies between kernels, in a program that was read from text.
+func TestBuildOfPrograms(t *testing.T) {
+	const text = `program both(A: float32[4], out C: float32[4], scalar n: int64) after "12_size-scratch"
+between T: float32[4, 2] strides [8, 2]
+
+kernel one(A: float32[4], out T: float32[4, 2] strides [8, 2], scalar n: int64) grid g = 4:
+  T[g, 1] = A[g] * float32(n)
+
+kernel two(T: float32[4, 2] strides [8, 2], out C: float32[4], scalar n: int64):
+  for i in range(0, 4):
+    C[i] = T[3 - i, 1] + float32(n)
+`
+	g, err := tirtext.ParseProgram("both", text)
 	require.NoError(t, err)
-	require.Same(t, kernels[0].Params[1], kernels[1].Params[0])
-	require.Same(t, kernels[0].Scalars[0], kernels[1].Scalars[0])
-	b, err := texel.BuildKernels(t.Context(), "both", kernels, texel.BuildOptions{})
+	b, err := texel.BuildProgram(t.Context(), g, texel.BuildOptions{})
 	require.NoError(t, err)
-	params, outputs := b.Params()
-	require.Equal(t, 2, outputs)
-	require.Equal(t, []string{"A", "T", "C"}, []string{params[0].Name, params[1].Name, params[2].Name})
+	require.Equal(t, text, tirtext.PrintProgram(b.Program()))
 	_, err = b.Load(texel.CallOptions{})
 	require.ErrorContains(t, err, "load: n: the scalar argument has no value")
 	call, err := b.Load(texel.CallOptions{Threads: 1, Scalars: map[string]int64{"n": 3}})
 	require.NoError(t, err)
 	defer call.Close()
-	one := tensor.Of[float32](tensor.Float32, tensor.Shape{4}, 1, 2, 3, 4)
-	mid, out := tensor.New(tensor.Float32, tensor.Shape{4}), tensor.New(tensor.Float32, tensor.Shape{4})
-	require.NoError(t, call.Run(t.Context(), one, mid, out))
-	require.Equal(t, []float32{3, 6, 9, 12}, tensor.View[float32](mid))
+	in, out := tensor.Of[float32](tensor.Float32, tensor.Shape{4}, 1, 2, 3, 4), tensor.New(tensor.Float32, tensor.Shape{4})
+	require.NoError(t, call.Run(t.Context(), in, out))
 	require.Equal(t, []float32{15, 12, 9, 6}, tensor.View[float32](out))
 
-	// Printed and read again they are linked as before, though two buffers have one name.
-	a, x := parse("kernel p(A: float32[4], out T: float32[4]):\n  T[0] = A[0]\n"), parse("kernel q(T: float32[4], out C: float32[4]):\n  C[0] = T[0]\n")
-	text := texel.PrintKernels([]*tir.Kernel{a, x})
-	require.Contains(t, text, "out T: float32[4]")
-	require.Contains(t, text, "kernel q(T_2: float32[4]")
+	// Programs that go wrong.
+	change := func(f func(g *tir.Program)) error {
+		c := *g
+		f(&c)
+		_, err := texel.BuildProgram(t.Context(), &c, texel.BuildOptions{})
+		require.ErrorIs(t, err, diag.ErrInvalid)
+		return err
+	}
+	require.ErrorContains(t, change(func(g *tir.Program) { g.Scalars = nil }), "build: one: scalar n is none of the program")
+	require.ErrorContains(t, change(func(g *tir.Program) { g.Between = nil }), "build: one: buffer T is no parameter of the program and not between its kernels")
+	require.ErrorContains(t, change(func(g *tir.Program) { g.Params, g.Between = append(g.Between[:1:1], g.Params...), nil }), "buffer T is written, and is an input")
+	require.ErrorContains(t, change(func(g *tir.Program) { g.Kernels = nil }), "a program of 0 kernels")
+	require.ErrorContains(t, change(func(g *tir.Program) { g.Stage = "fuse" }), "no pass has this name")
 }
 
 func TestBuildRefusesBadArguments(t *testing.T) {
@@ -166,7 +172,7 @@ func TestBuildRefusesBadArguments(t *testing.T) {
 	require.ErrorIs(t, err, diag.ErrInvalid)
 	_, err = texel.Build(ctx, &tir.Func{Name: "empty"}, texel.BuildOptions{})
 	require.ErrorIs(t, err, diag.ErrInvalid)
-	_, err = texel.BuildKernels(ctx, "none", nil, texel.BuildOptions{})
+	_, err = texel.BuildProgram(ctx, &tir.Program{}, texel.BuildOptions{})
 	require.ErrorIs(t, err, diag.ErrInvalid)
 }
 
@@ -220,11 +226,14 @@ func TestBuildDumps(t *testing.T) {
 	}}
 	b, err := texel.Build(t.Context(), f, o)
 	require.NoError(t, err)
-	require.Equal(t, []string{"schedule.tir", "00_lower-blocks.tir", "01_simplify.tir", "02_compact-buffers.tir", "03_lift-grid.tir", "04_partition-loops.tir",
-		"05_vectorize.tir", "06_unroll.tir", "07_simplify.tir", "08_size-scratch.tir", "code/kernels000.ll", "code/pool.ll", "code/kernels000.s", "code/pool.s"}, names)
-	text, err := os.ReadFile(filepath.Join(dir, "08_size-scratch.tir"))
+	want := []string{"schedule.tir"}
+	for i := range looppasses.Passes() {
+		want = append(want, looppasses.PassName(i)+".tir")
+	}
+	require.Equal(t, append(want, "code/kernels000.ll", "code/pool.ll", "code/kernels000.s", "code/pool.s"), names)
+	text, err := os.ReadFile(filepath.Join(dir, want[len(want)-1]))
 	require.NoError(t, err)
-	require.Equal(t, texel.PrintKernels(b.Kernels()), string(text))
+	require.Equal(t, tirtext.PrintProgram(b.Program()), string(text))
 	o.Dump = func(string, func() string) error { return diag.Missing("dump", "", "no room") }
 	_, err = texel.Build(t.Context(), f, o)
 	require.ErrorIs(t, err, diag.ErrMissing)

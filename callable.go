@@ -81,8 +81,9 @@ func (b *Built) Load(o CallOptions) (c *Callable, err error) {
 	if c.runner, err = c.program.New(runtime.InstanceOptions{Threads: o.Threads}); err != nil {
 		return nil, errors.Join(err, c.program.Close())
 	}
-	inputs := len(b.params) - b.outputs
-	for i, p := range b.params {
+	g := b.program
+	inputs := len(g.Params) - g.Outputs
+	for i, p := range g.Params {
 		data := aligned(p.DType.Bytes(p.Elems()))
 		c.memory = append(c.memory, data)
 		if i < inputs {
@@ -106,7 +107,8 @@ func (b *Built) plan(scalars map[string]int64) (*artifact.Plan, error) {
 	p := &planner{target: b.target, index: map[string]int{}, taken: map[string]bool{}, plan: &artifact.Plan{Format: artifact.PlanFormat,
 		Function: "main", Target: b.target.String(), Pools: []artifact.Pool{{Name: arenaPool, Kind: artifact.Arena}, {Name: ioPool, Kind: artifact.External}}}}
 	bound := map[*tir.Buffer]string{}
-	for i, x := range b.params {
+	g := b.program
+	for i, x := range g.Params {
 		if x.Scope != tir.Global || x.Strides != nil && !slices.Equal(x.Strides, tensor.Shape(x.Shape).Strides()) {
 			return nil, diag.Unsupported("load", x.Name, "a parameter of scope %s with strides %v; what a caller hands over lies densely in global memory", x.Scope, x.Strides)
 		}
@@ -118,13 +120,13 @@ func (b *Built) plan(scalars map[string]int64) (*artifact.Plan, error) {
 		}
 		bound[x] = p.add(artifact.Tensor{Name: x.Name, DType: x.DType, Shape: x.Shape, Pool: ioPool})
 		port := artifact.Port{Name: bound[x], DType: x.DType, Shape: x.Shape, Tensor: bound[x]}
-		if i < len(b.params)-b.outputs {
+		if i < len(g.Params)-g.Outputs {
 			p.plan.Inputs = append(p.plan.Inputs, port)
 		} else {
 			p.plan.Outputs = append(p.plan.Outputs, port)
 		}
 	}
-	for _, x := range b.between {
+	for _, x := range g.Between {
 		dense := *x
 		if x.Strides != nil { // padding between rows is part of it
 			dense.Shape, dense.Strides = []int{extentOf(x)}, nil
@@ -136,8 +138,8 @@ func (b *Built) plan(scalars map[string]int64) (*artifact.Plan, error) {
 		bound[x] = name
 	}
 	work := b.Work()
-	for i, k := range b.kernels {
-		l := artifact.Launch{Kind: artifact.KernelLaunch, Name: k.Name, Kernel: b.entry[i], Flops: work.Flops / int64(len(b.kernels))}
+	for i, k := range g.Kernels {
+		l := artifact.Launch{Kind: artifact.KernelLaunch, Name: k.Name, Kernel: b.entry[i], Flops: work.Flops / int64(len(g.Kernels))}
 		if err := geometry(&l, k, b.target); err != nil {
 			return nil, err
 		}
@@ -204,7 +206,7 @@ func (c *Callable) Run(ctx context.Context, args ...*tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	for i := len(args) - c.built.outputs; i < len(args); i++ {
+	for i := len(args) - c.built.program.Outputs; i < len(args); i++ {
 		copy(args[i].Data, c.memory[i])
 	}
 	return nil
@@ -215,7 +217,7 @@ func (c *Callable) bind(args []*tensor.Tensor) error {
 	if c.closed {
 		return diag.Invalid("run", c.built.name, "the function is closed")
 	}
-	if err := fitParams(c.built.name, c.built.params, args); err != nil {
+	if err := fitParams(c.built.name, c.built.program.Params, args); err != nil {
 		return err
 	}
 	for i, t := range args {

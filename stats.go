@@ -62,12 +62,12 @@ func CountKernelWork(kernels []*tir.Kernel) LoopWork {
 	return total
 }
 
-// Work counts the work of the function before the trace, which is that of its definition; of kernels it counts theirs.
+// Work counts the work of the function before the trace, which is that of its definition; of a program that of its kernels.
 func (b *Built) Work() LoopWork {
 	if b.source != nil {
 		return CountWork(b.source)
 	}
-	return CountKernelWork(b.given)
+	return CountKernelWork(b.given.Kernels)
 }
 
 // countBudget is how many iterations are looked at one by one, of loops that conditions and bounds depend on.

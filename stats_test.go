@@ -100,7 +100,7 @@ func TestCountWorkAgainstExecution(t *testing.T) {
 		body = &tir.For{Var: i, Min: tir.I(0), Extent: tir.I((n + f - 1) / f), Body: body}
 		k := &tir.Kernel{Name: "k", Params: []*tir.Buffer{c}, Outputs: 1, GridExtent: 1, Body: body}
 		out := tensor.New(tensor.Float32, tensor.Shape{1})
-		if err := InterpretKernels(context.Background(), []*tir.Kernel{k}, []*tensor.Tensor{out}, interp.Options{}); err != nil {
+		if err := InterpretProgram(context.Background(), KernelProgram(k), []*tensor.Tensor{out}, interp.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		w := CountKernelWork([]*tir.Kernel{k})

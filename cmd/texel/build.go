@@ -75,8 +75,8 @@ func (a *app) buildCommand() *cobra.Command {
 	c.Flags().StringVarP(&f.output, "output", "o", "", "the shared object to write; with --stop-after, the .tir")
 	c.Flags().StringVar(&f.emit, "emit", "", "tir,llvm,asm,opencl=DIR: write these forms")
 	c.Flags().StringVar(&f.dump, "dump", "", "folder for the .tir after the trace and after each loop pass")
-	c.Flags().StringVar(&f.startAt, "start-at", "", "first loop pass that runs on kernels, by name or as in 07_simplify")
-	c.Flags().StringVar(&f.stopAfter, "stop-after", "", "print the kernels behind this loop pass")
+	c.Flags().StringVar(&f.startAt, "start-at", "", "first loop pass that runs on a program (default: the one behind its stage)")
+	c.Flags().StringVar(&f.stopAfter, "stop-after", "", "print the program behind this loop pass")
 	c.Flags().IntVar(&f.workers, "jobs", 0, "modules compiled at once (0: one a processor)")
 	c.Flags().BoolVar(&f.bench, "bench", false, "check the results and time the code")
 	c.Flags().BoolVar(&f.stats, "stats", false, "static cost of the code, by its assembly and llvm-mca")
@@ -194,7 +194,7 @@ func (a *app) build(ctx context.Context, path string, f *buildFlags) error {
 	}
 	took := time.Since(start)
 	if f.stopAfter != "" {
-		text := texel.PrintKernels(b.Kernels())
+		text := tirtext.PrintProgram(b.Program())
 		if f.output != "" {
 			return writeText(f.output, text)
 		}
@@ -202,7 +202,7 @@ func (a *app) build(ctx context.Context, path string, f *buildFlags) error {
 		return err
 	}
 	if slices.Contains(forms, "tir") {
-		for _, k := range b.Kernels() {
+		for _, k := range b.Program().Kernels {
 			if err := writeBelow(dir, "code/"+k.Name+".tir", tirtext.PrintKernel(k)); err != nil {
 				return err
 			}
@@ -217,12 +217,12 @@ func (a *app) build(ctx context.Context, path string, f *buildFlags) error {
 	return a.reportBuild(ctx, p, b, took, f)
 }
 
-// buildLoops builds a function or kernels.
+// buildLoops builds a function or a program.
 func buildLoops(ctx context.Context, p *loops, opts texel.BuildOptions) (*texel.Built, error) {
 	if p.fn != nil {
 		return texel.Build(ctx, p.fn, opts)
 	}
-	return texel.BuildKernels(ctx, p.name(), p.kernels, opts)
+	return texel.BuildProgram(ctx, p.program, opts)
 }
 
 // buildDumper returns what takes the dumps: .tir files below dump, code below emit.
@@ -248,7 +248,7 @@ func (a *app) reportBuild(ctx context.Context, p *loops, b *texel.Built, took ti
 	for _, c := range b.Code() {
 		r.Code += len(c.Data)
 	}
-	for _, k := range b.Kernels() {
+	for _, k := range b.Program().Kernels {
 		r.Kernels = append(r.Kernels, builtKernel{k.Name, k.GridExtent, k.Scratch})
 	}
 	var err error
@@ -282,7 +282,7 @@ func (a *app) printBuild(r *buildResult, b *texel.Built) {
 	}
 	fmt.Fprintf(a.out, "%s for %s%s: kernels %d, code %.1f kB, %.0f ms\n", r.Function, r.Target, tune, len(r.Kernels), float64(r.Code)/1e3, r.BuildMS)
 	for i, k := range r.Kernels {
-		fmt.Fprintf(a.out, "kernel %s: grid %s, scratch %d bytes\n", k.Name, gridOf(b.Kernels()[i], b.Target()), k.Scratch)
+		fmt.Fprintf(a.out, "kernel %s: grid %s, scratch %d bytes\n", k.Name, gridOf(b.Program().Kernels[i], b.Target()), k.Scratch)
 	}
 	if r.Stats != nil {
 		a.printStats(r.Stats)

@@ -68,7 +68,7 @@ func TestEveryDumpBuilds(t *testing.T) {
 		dump := filepath.Join(dumps, looppasses.PassName(i)+".tir")
 		again := t.TempDir()
 		args := []string{"build", dump, "--emit", "tir,asm=" + again}
-		if i+1 < len(passes) {
+		if i%2 == 1 && i+1 < len(passes) { // what the dump says of itself is enough, and may be said again
 			args = append(args, "--start-at", looppasses.PassName(i+1))
 		}
 		x.ok(args...)
@@ -81,17 +81,17 @@ func TestEveryDumpBuilds(t *testing.T) {
 	require.Equal(t, string(read(t, last+"/code/matmul.tir")), string(read(t, again+"/code/matmul.tir")))
 
 	// --stop-after prints what --dump writes.
-	require.Equal(t, string(read(t, dumps+"/03_lift-grid.tir")), x.ok("build", path, "--trace", trace, "--stop-after", "lift-grid"))
+	require.Equal(t, string(read(t, dumps+"/07_lift-grid.tir")), x.ok("build", path, "--trace", trace, "--stop-after", "lift-grid"))
 	out := filepath.Join(t.TempDir(), "k.tir")
-	require.Empty(t, x.ok("build", path, "--trace", trace, "--stop-after", "07_simplify", "-o", out))
-	require.Equal(t, string(read(t, dumps+"/07_simplify.tir")), string(read(t, out)))
+	require.Empty(t, x.ok("build", path, "--trace", trace, "--stop-after", "11_simplify", "-o", out))
+	require.Equal(t, string(read(t, dumps+"/11_simplify.tir")), string(read(t, out)))
 	require.Equal(t, string(read(t, dumps+"/00_lower-blocks.tir")), x.ok("build", path, "--trace", trace, "--stop-after", "lower-blocks"))
 }
 
 func TestBuildOfSeveralKernels(t *testing.T) {
 	x := newTool(t)
 	out := x.ok("build", x.file("k.tir", twoKernels), "--bench", "--rounds", "3")
-	require.Contains(t, out, "first for host")
+	require.Contains(t, out, "both for host")
 	require.Contains(t, out, "kernel second: grid 1")
 	require.Contains(t, out, "results checked against the interpreter")
 	require.Contains(t, out, "(16 operations a call)")
@@ -207,7 +207,10 @@ func TestBuildRefuses(t *testing.T) {
 		{3, "a function in block form enters the loop passes at the first, not at vectorize", []string{path, "--start-at", "vectorize"}},
 		{3, "lower-blocks takes a function in block form, and these are kernels", []string{kernel, "--start-at", "lower-blocks"}},
 		{3, "a trace shapes a function in block form, and these are kernels", []string{kernel, "--trace", trace, "--start-at", "vectorize"}},
-		{3, "the kernel is not fully lowered, and no loop pass was named to start at", []string{kernel}},
+		{3, "verify: matmul: behind size-scratch: loop", []string{x.file("half.tir", strings.Replace(string(read(t, kernel)), ` after "08_partition-loops"`, "", 1))}},
+		{3, "verify: matmul: behind vectorize: loop", []string{kernel, "--start-at", "unroll"}},
+		{3, "no parameter of the program", []string{x.file("k.tir", strings.Replace(twoKernels, "between T: float32[8]\n", "", 1))}},
+		{3, "second: two kernels have this name", []string{x.file("k.tir", strings.Replace(twoKernels, "kernel first", "kernel second", 1))}},
 		{3, "verify: C: the value of r0 may be outside [0, 20): it is in [0, 20]", []string{x.file("v.tir", strings.Replace(string(read(t, path)), "range(0, 20)", "range(0, 21)", 1))}},
 		{3, "the code is for host, and device opencl takes code for opencl", []string{path, "--target", "host", "--device", "opencl", "--bench"}},
 		{6, "needs a processor of architecture aarch64", []string{path, "--target", "cortex-a76", "--bench"}},
@@ -215,9 +218,7 @@ func TestBuildRefuses(t *testing.T) {
 		{3, "cannot be written", []string{path, "-o", filepath.Join(t.TempDir(), "none", "m.so")}},
 		{3, "cannot be written", []string{path, "--dump", "/proc/nowhere"}},
 		{4, "a parameter of scope global with strides [8 1]", []string{x.file("st.tir", "kernel s(A: float32[4, 4] strides [8, 1], out B: float32[4]):\n  B[0] = A[3, 3]\n"), "--bench"}},
-		{3, "build: s: 0 outputs of 1 parameters", []string{x.file("n.tir", "kernel s(A: float32[4]):\n  pass\n")}},
-		{3, "no kernel writes a buffer that its caller sees", []string{x.file("t.tir", "kernel s(A: float32[4, 4], out T: float32[4, 4] texture fold [] [0] []):\n"+
-			"  T[0, ramp(0, 1, 4)] = A[0, ramp(0, 1, 4)]\n"), "--target", "pocl"}},
+		{3, "build: s: a program of 1 kernels with 0 outputs of 1 parameters", []string{x.file("n.tir", "kernel s(A: float32[4]):\n  pass\n")}},
 	} {
 		if line.code == 6 {
 			if host, err := target.Host(); err != nil || host.Arch != "x86-64" {

@@ -101,17 +101,12 @@ func (a *app) interpret(ctx context.Context, path string, f *interpFlags) error 
 	return nil
 }
 
-// legal returns what is wrong with the program without running it.
+// legal returns what is wrong with the function or program without running it.
 func legal(p *loops) error {
 	if p.fn != nil {
 		return verify.Verify(p.fn)
 	}
-	for _, k := range p.kernels {
-		if err := texel.CheckKernel(k); err != nil {
-			return err
-		}
-	}
-	return nil
+	return texel.CheckProgram(p.program)
 }
 
 // runLoops runs the interpreter. A program that is not legal may trip it up, which is no bug of ours.
@@ -127,5 +122,5 @@ func runLoops(ctx context.Context, p *loops, args []*tensor.Tensor, opts interp.
 	if p.fn != nil {
 		return interp.Run(ctx, p.fn, args, opts)
 	}
-	return texel.InterpretKernels(ctx, p.kernels, args, opts)
+	return texel.InterpretProgram(ctx, p.program, args, opts)
 }

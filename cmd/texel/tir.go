@@ -13,14 +13,16 @@ import (
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/tirtext"
+	looppasses "github.com/texel-ml/texel/tir/transform"
 )
 
-// loops is what a .tir file holds: a function in block form, or the kernels that loop passes made of one.
+// loops is what a .tir file holds: a function in block form, or the program that loop passes made of one.
 type loops struct {
 	path    string
 	text    string
-	fn      *tir.Func     // nil for kernels
-	kernels []*tir.Kernel // nil for a function
+	fn      *tir.Func    // nil for a program
+	program *tir.Program // nil for a function
+	kernel  bool         // the program was written as its only kernel
 }
 
 // maxText bounds a .tir file or a trace.
@@ -61,73 +63,52 @@ func readLoops(path string) (*loops, error) {
 	return parseLoops(path, text)
 }
 
-// parseLoops reads the text of a .tir file: one function, or kernels one after the other.
+// parseLoops reads the text of a .tir file: a function, a program or a kernel, by its first word.
 func parseLoops(path, text string) (*loops, error) {
 	p := &loops{path: path, text: text}
 	var err error
-	pieces := kernelPieces(text)
-	if pieces == nil {
+	switch firstWord(text) {
+	case "program":
+		p.program, err = looppasses.ReadDump(path, text)
+	case "kernel":
+		var k *tir.Kernel
+		if k, err = tirtext.ParseKernel(path, text); err == nil {
+			p.program, p.kernel = texel.KernelProgram(k), true
+		}
+	default:
 		p.fn, err = tirtext.Parse(path, text)
-		return p, err
 	}
-	for _, piece := range pieces {
-		k, err := tirtext.ParseKernel(path, piece)
-		if err != nil {
-			return nil, err
-		}
-		p.kernels = append(p.kernels, k)
-	}
-	if p.kernels, err = texel.LinkKernels(p.kernels); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, err
 }
 
-// kernelPieces cuts a text that begins with a kernel where a line begins one. Each piece is preceded by as many empty
-// lines as stand before it, so that positions in it are those of the file. Other texts give nil.
-func kernelPieces(text string) []string {
-	var pieces []string
-	begin, line, first := 0, 0, 0
-	at := 0
+// firstWord returns the first word of a text behind its comments.
+func firstWord(text string) string {
 	for l := range strings.Lines(text) {
-		if strings.HasPrefix(l, "kernel ") {
-			if len(pieces) > 0 {
-				pieces[len(pieces)-1] = strings.Repeat("\n", first) + text[begin:at]
-			}
-			if len(pieces) > 0 {
-				begin, first = at, line
-			}
-			pieces = append(pieces, "")
-		} else if code, _ := cutComment(strings.TrimSpace(l)); code != "" && len(pieces) == 0 {
-			return nil
+		if code, _ := cutComment(l); strings.TrimSpace(code) != "" {
+			word, _, _ := strings.Cut(strings.TrimSpace(code), " ")
+			return word
 		}
-		at += len(l)
-		line++
 	}
-	if len(pieces) > 0 {
-		pieces[len(pieces)-1] = strings.Repeat("\n", first) + text[begin:]
-	}
-	return pieces
+	return ""
 }
 
-// name is that of the function, or of the first kernel.
+// name is that of the function or program.
 func (p *loops) name() string {
 	if p.fn != nil {
 		return p.fn.Name
 	}
-	return p.kernels[0].Name
+	return p.program.Name
 }
 
 // print returns the canonical text, without comments.
 func (p *loops) print() string {
-	if p.fn != nil {
+	switch {
+	case p.fn != nil:
 		return tirtext.Print(p.fn)
+	case p.kernel:
+		return tirtext.PrintKernel(p.program.Kernels[0])
 	}
-	texts := make([]string, len(p.kernels))
-	for i, k := range p.kernels {
-		texts[i] = tirtext.PrintKernel(k)
-	}
-	return strings.Join(texts, "\n")
+	return tirtext.PrintProgram(p.program)
 }
 
 // params returns the parameters, inputs and then outputs.
@@ -135,7 +116,7 @@ func (p *loops) params() (params []*tir.Buffer, outputs int) {
 	if p.fn != nil {
 		return p.fn.Params, p.fn.Outputs
 	}
-	return texel.Signature(p.kernels)
+	return p.program.Params, p.program.Outputs
 }
 
 // bodies returns the statements of all kernels, or of the function.
@@ -143,8 +124,8 @@ func (p *loops) bodies() []tir.Stmt {
 	if p.fn != nil {
 		return []tir.Stmt{p.fn.Body}
 	}
-	list := make([]tir.Stmt, len(p.kernels))
-	for i, k := range p.kernels {
+	list := make([]tir.Stmt, len(p.program.Kernels))
+	for i, k := range p.program.Kernels {
 		list[i] = k.Body
 	}
 	return list
@@ -155,17 +136,7 @@ func (p *loops) scalars() []*tir.Var {
 	if p.fn != nil {
 		return p.fn.Scalars
 	}
-	var list []*tir.Var
-	seen := map[*tir.Var]bool{}
-	for _, k := range p.kernels {
-		for _, v := range k.Scalars {
-			if !seen[v] {
-				list = append(list, v)
-			}
-			seen[v] = true
-		}
-	}
-	return list
+	return p.program.Scalars
 }
 
 // argFlags are the flags that give a function its arguments.
