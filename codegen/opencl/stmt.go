@@ -156,7 +156,9 @@ func (e *emitter) boundLoop(n *tir.For) {
 	if min := e.expr(n.Min); min.s != "0" {
 		id = min.at(addPrec) + " + (int)" + id
 	}
-	e.line("const %s %s = %s;", e.intType(n.Var), v, id)
+	if extent != have || tir.Uses(n.Body, n.Var) {
+		e.line("const %s %s = %s;", e.intType(n.Var), v, id)
+	}
 	which := map[bool]int{true: 1}[isThread]
 	e.inside[which][axis]++
 	body := n.Body
