@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
@@ -158,10 +159,25 @@ func (x *instances) writes(b *tir.Buffer, from int) []proof.Side {
 			s := a.side
 			s.Vars = append(append([]proof.Var{}, x.vars[from:]...), a.side.Vars...)
 			s.Where = tir.All(x.where, a.side.Where)
-			list = append(list, s)
+			if !slices.ContainsFunc(list, func(o proof.Side) bool { return sameSide(o, s) }) {
+				list = append(list, s)
+			}
 		}
 	}
 	return list
+}
+
+// sameSide reports whether two sides over the same variables are written alike.
+func sameSide(a, b proof.Side) bool {
+	if len(a.Vars) != len(b.Vars) || !tir.Equal(a.Where, b.Where) {
+		return false
+	}
+	for i := range a.Vars {
+		if a.Vars[i] != b.Vars[i] {
+			return false
+		}
+	}
+	return slices.EqualFunc(a.Map, b.Map, tir.Equal)
 }
 
 type lawyer struct {
@@ -487,7 +503,7 @@ func (l *lawyer) complete(key string, w, x *instances, b *tir.Buffer) {
 		if len(values) == 0 || run == x && !x.stores(b) {
 			continue
 		}
-		l.claim(key+" when complete", &proof.Claim{Kind: proof.Constant, Subject: "reduction " + run.block.Name, Fixed: run.vars[:n], Side: proof.Side{Map: values}}, run)
+		l.claim(key+" when complete", &proof.Claim{Kind: proof.Constant, Subject: "reduction " + run.block.Name, Fixed: run.vars[:n], Side: proof.Side{Vars: run.vars[n:], Map: values}}, run)
 	}
 }
 
@@ -537,14 +553,16 @@ func (l *lawyer) drives(f *tir.For, x *instances) {
 		}
 	}
 	if len(values) > 0 && x.known {
-		v := x.vars[0]
-		for _, w := range x.vars {
-			if w.Var == f.Var {
-				v = w
+		var own, others []proof.Var
+		for _, v := range x.vars {
+			if v.Var == f.Var {
+				own = append(own, v)
+			} else {
+				others = append(others, v)
 			}
 		}
 		l.claim(fmt.Sprintf("%v loop %s and reduction %s", f.Kind, f.Var.Name, x.block.Name),
-			&proof.Claim{Kind: proof.Constant, Subject: "reduction " + x.block.Name, Fixed: []proof.Var{v}, Side: proof.Side{Map: values}}, x)
+			&proof.Claim{Kind: proof.Constant, Subject: "reduction " + x.block.Name, Fixed: own, Side: proof.Side{Vars: others, Map: values}}, x)
 	}
 }
 

@@ -148,7 +148,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage("%s: %v", c.CommandPath(), err) })
 	root.AddCommand(a.compileCommand(), a.runCommand(), a.benchCommand(), a.checkCommand(), a.conformanceCommand(), a.workerCommand(),
 		a.verifyCommand(), a.inspectCommand(), a.explainCommand(), a.importCommand(), a.targetsCommand(), a.cacheCommand(), a.versionCommand(),
-		a.fmtCommand(), a.interpCommand(), a.buildCommand())
+		a.fmtCommand(), a.interpCommand(), a.scheduleCommand(), a.reduceCommand(), a.buildCommand())
 	for name, what := range notBuilt {
 		root.AddCommand(a.notBuiltCommand(name, what))
 	}
@@ -158,7 +158,6 @@ func (a *app) root() *cobra.Command {
 // notBuilt are the commands of the contract that this version does not have.
 var notBuilt = map[string]string{
 	"opt": "runs graph passes on Relay text", "lower": "writes one .tir a fused function",
-	"schedule": "replays a trace", "reduce": "shrinks a failing program and trace",
 	"tune": "searches schedules", "quantize": "makes an int8 model", "worker": "serves measurements",
 	"records": "lists tuning records", "devices": "lists the devices here", "probe": "writes a target record of a device",
 	"export": "writes a C library or an Android archive", "sign": "signs an artifact",

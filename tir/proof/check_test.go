@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
 )
 
@@ -222,6 +223,13 @@ func TestCheckIsSound(t *testing.T) {
 		c := drawClaim(t)
 		is, err := truth(c), Check(c)
 		total++
+		again, perr := Parse(c.String())
+		if perr != nil || again.String() != c.String() {
+			t.Fatalf("%s\nis read as %v, %v", c, again, perr)
+		}
+		if err2 := Check(again); (err2 == nil) != (err == nil) {
+			t.Fatalf("%s: %v, read back: %v", c, err, err2)
+		}
 		switch {
 		case err == nil && !is:
 			t.Fatalf("accepted, but not true: %s", c)
@@ -266,5 +274,24 @@ func TestClaimsPrint(t *testing.T) {
 	i, j := Var{tir.NewVar("io"), 0, 3}, Var{tir.NewVar("ii"), 2, 4}
 	index := tir.Plus(tir.Times(i.Var, tir.I(4)), j.Var)
 	c := &Claim{Kind: Bijection, Subject: "block C", Side: Side{Vars: []Var{i, j}, Where: tir.Bin(tir.LT, index, tir.I(10)), Map: []tir.Expr{index}}, Range: []int64{10}}
+	for text, want := range map[string]string{
+		"biject: B: (i) in 3: (i) takes each point of 3 once":            `1:1: claim: no claim is of kind "biject"`,
+		"bijection: B: (i) in 3: (j) takes each point of 3 once":         `tirtext: variable j is not in scope`,
+		"bijection: B: (i) in 3: (i) takes each point of 3 twice":        `wanted " once", found " twice"`,
+		"bijection: B: (i) in 3: (i) takes each point of 3 × 4 once":     `1 values have a range of 2`,
+		"bijection: B: (i) in 3 where i: (i) takes each point of 3 once": `the condition is no truth value`,
+		"bijection: B: (i) in 3: (i < 2) takes each point of 3 once":     `a value is no number`,
+		"cover: B: what (i) in 3: (i) takes is in (j) in 3: (j, j)":      `one side has 1 values, another 2`,
+		"distinct: B: (i) in 3: (i) takes no point at two values of k":   `side 1 has no variable "k"`,
+		"injection: B: (i) in 99999999999999: (i) takes no point twice":  `wanted a number`,
+		"monotone: B: (i) in 3: (i, i) does not decrease":                `2 values cannot be put in order`,
+		"onto: B: (i) in 3..1: (i) takes each point of 3":                `the range of "i" is empty`,
+		"injection": `wanted ": " later`,
+		"injection: B: (i) in 3: (i) takes no point twice, really": `wanted the end, found ", really"`,
+	} {
+		_, err := Parse(text)
+		require.ErrorIs(t, err, diag.ErrInvalid, text)
+		require.ErrorContains(t, err, want, text)
+	}
 	require.Equal(t, "bijection: block C: (io, ii) in 3 × 2..6 where io * 4 + ii < 10: (io * 4 + ii) takes each point of 10 once", c.String())
 }

@@ -63,6 +63,7 @@ type Claim struct {
 //
 //	bijection: block C: (io, ii) in 3 × 4 where io * 4 + ii < 10: (io * 4 + ii) takes each point of 10 once
 func (c *Claim) String() string {
+	c = c.named()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: %s: ", c.Kind, c.Subject)
 	if len(c.Fixed) > 0 {
@@ -97,10 +98,64 @@ func sides(list []Side, between string) string {
 	return strings.Join(texts, between)
 }
 
+// named returns the claim with a name of its own for each variable: a second one of a name gets a number.
+func (c *Claim) named() *Claim {
+	count := map[string]int{}
+	to := map[*tir.Var]tir.Expr{}
+	rename := func(list []Var) []Var {
+		out := append([]Var{}, list...)
+		for i, v := range out {
+			name := plain(v.Var.Name)
+			if e, done := to[v.Var]; done {
+				out[i].Var = e.(*tir.Var)
+				continue
+			}
+			if count[name]++; count[name] > 1 {
+				name = fmt.Sprintf("%s@%d", name, count[name])
+			}
+			w := tir.NewVar(name)
+			to[v.Var], out[i].Var = w, w
+		}
+		return out
+	}
+	out := *c
+	out.Fixed = rename(c.Fixed)
+	side := func(s Side) Side {
+		n := Side{Vars: rename(s.Vars), Map: append([]tir.Expr{}, s.Map...)}
+		n.Where = tir.Subst(s.Where, to)
+		for i, e := range n.Map {
+			n.Map[i] = tir.Subst(e, to)
+		}
+		return n
+	}
+	out.Side, out.By = side(c.Side), nil
+	for _, s := range c.By {
+		out.By = append(out.By, side(s))
+	}
+	if c.Loop != nil {
+		out.Loop = to[c.Loop].(*tir.Var)
+	}
+	return &out
+}
+
+// plain is a name that needs no quotes.
+func plain(name string) string {
+	out := strings.Map(func(r rune) rune {
+		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, name)
+	if out == "" || out[0] >= '0' && out[0] <= '9' {
+		return "v" + out
+	}
+	return out
+}
+
 // String prints the variables, the condition and the map.
 func (s Side) String() string {
 	var b strings.Builder
-	if len(s.Vars) > 0 {
+	if len(s.Vars) > 0 || s.Where != nil {
 		b.WriteString(vars(s.Vars))
 		if s.Where != nil {
 			b.WriteString(" where " + tirtext.PrintExpr(s.Where))
@@ -121,6 +176,9 @@ func vars(list []Var) string {
 		if v.Min != 0 {
 			ranges[i] = fmt.Sprintf("%d..%d", v.Min, v.Min+v.Extent)
 		}
+	}
+	if len(list) == 0 {
+		ranges = []string{"1"}
 	}
 	return "(" + strings.Join(names, ", ") + ") in " + strings.Join(ranges, " × ")
 }

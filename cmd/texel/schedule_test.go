@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/texel-ml/texel/internal/browser"
+	"github.com/texel-ml/texel/schedule/te"
+	"github.com/texel-ml/texel/tensor"
+	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/tirtext"
+)
+
+func TestScheduleReplaysATrace(t *testing.T) {
+	x := newTool(t)
+	tirPath, tracePath := x.matmulFiles(20, 24, 33)
+	printed := x.ok("schedule", tirPath, "--trace", tracePath)
+	require.Contains(t, printed, "kind=vectorized")
+	out := filepath.Join(t.TempDir(), "out.tir")
+	require.Empty(t, x.ok("schedule", tirPath, "--trace", tracePath, "-o", out))
+	text, err := os.ReadFile(out)
+	require.NoError(t, err)
+	require.Equal(t, printed, string(text))
+	_, err = tirtext.Parse("out", string(text))
+	require.NoError(t, err)
+}
+
+func TestScheduleRefusesWithPlaceAndReason(t *testing.T) {
+	x := newTool(t)
+	tirPath, _ := x.matmulFiles(20, 24, 33)
+	for want, text := range map[string]string{
+		`bad.trace:2:5: trace: "get_loops" is no handle; wanted b, l or v and a number, such as b0, l3 or v1`: "b0 = get_block(\"C\")\nl0, get_loops(b0)\n",
+		`bad.trace:3:1: trace: vectorize: step 3 of 3: vectorize: r0: drives the reduce variable r0 of block C; wanted only spatial ones`: "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nvectorize(l2)\n",
+		`bad.trace:1:7: trace: the version is "7", wanted 1`: "trace 7\n",
+	} {
+		bad := x.file("bad.trace", text)
+		code, out, err := x.run("schedule", tirPath, "--trace", bad)
+		require.Equal(t, 3, code)
+		require.Contains(t, strings.ReplaceAll(err, filepath.Dir(bad)+"/", ""), want)
+		require.Empty(t, out)
+	}
+	x.refused(2, "--trace FILE is required", "schedule", tirPath)
+	x.refused(3, "holds kernels, wanted a function in block form", "schedule", x.file("two.tir", twoKernels), "--trace", x.file("t.trace", ""))
+}
+
+func TestScheduleCertifies(t *testing.T) {
+	x := newTool(t)
+	tirPath, tracePath := x.matmulFiles(20, 24, 33)
+	out := x.ok("schedule", tirPath, "--trace", tracePath, "--certify")
+	require.Contains(t, out, "compute_at(")
+	require.Contains(t, out, "\n  cover: C_local_back reads C_local: for each ")
+	require.Contains(t, out, "\n  distinct: parallel loop ")
+	require.Regexp(t, `\n\d+ steps, [1-9]\d+ claims, each checked again from its text\n$`, out)
+}
+
+func TestScheduleBisectsAPlantedFault(t *testing.T) {
+	x := newTool(t)
+	in := te.Placeholder("X", tensor.Float32, 6, 32)
+	third := te.Compute("B", tensor.Float32, in.Shape(), func(i []tir.Expr) tir.Expr { return tir.Times(in.At(i...), tir.Const(tensor.Float32, 0.3)) })
+	sum := te.Compute("Y", tensor.Float32, in.Shape(), func(i []tir.Expr) tir.Expr { return tir.Plus(third.At(i...), in.At(i...)) })
+	tirPath := x.file("f.tir", tirtext.Print(te.Func("f", []*te.Tensor{in}, []*te.Tensor{sum}, third)))
+	planted := x.file("planted.trace", `b0 = get_block("B")
+b1 = get_block("Y")
+l0, l1 = get_loops(b1)
+l2, l3 = split(l0, [0, 4])
+unsafe_set_dtype(b0, 0, "float16")
+vectorize(l1)
+`)
+	code, out, _ := x.run("schedule", tirPath, "--trace", planted, "--bisect")
+	require.Equal(t, 5, code)
+	require.Contains(t, out, `step 5 of 6 is the first that fails: unsafe_set_dtype(b0, 0, "float16")`)
+	require.Contains(t, out, "planted.trace:5\n")
+	require.Contains(t, out, "another result: ")
+	require.Contains(t, out, "\n- ")
+	require.Contains(t, out, "\n+ ")
+	good := x.file("good.trace", "b0 = get_block(\"B\")\nl0, l1 = get_loops(b0)\nl2, l3 = split(l1, [0, 5])\nparallel(l0)\n")
+	require.Regexp(t, `^all \d+ steps keep what the function computes\n$`, x.ok("schedule", tirPath, "--trace", good, "--bisect"))
+
+	base := filepath.Join(t.TempDir(), "small")
+	code, out, _ = x.run("reduce", tirPath, "--trace", planted, "-o", base)
+	require.Zero(t, code)
+	require.Empty(t, out)
+	trace, err := os.ReadFile(base + ".trace")
+	require.NoError(t, err)
+	require.LessOrEqual(t, strings.Count(string(trace), "\n"), 4, string(trace))
+	x.refused(5, "", "schedule", base+".tir", "--trace", base+".trace", "--bisect")
+	x.refused(3, "nothing fails", "reduce", tirPath, "--trace", good)
+}
+
+func TestScheduleShowsItsStepsInABrowser(t *testing.T) {
+	x := newTool(t)
+	tirPath, tracePath := x.matmulFiles(20, 24, 33)
+	path := filepath.Join(t.TempDir(), "steps.html")
+	require.Empty(t, x.ok("schedule", tirPath, "--trace", tracePath, "--html", path))
+	first := browser.Document(t, "file://"+path)
+	require.Contains(t, first, `<section id="shown-0">`)
+	require.Contains(t, first, "one iteration of a loop touches")
+	second := browser.Document(t, "file://"+path+"#1")
+	require.Contains(t, second, `<section id="shown-1">`)
+	require.Contains(t, second, `<section id="shown-0" hidden="">`)
+	require.Contains(t, second, `class="line added"`)
+	require.Contains(t, second, "cache_write(")
+}
