@@ -52,7 +52,7 @@ func (s *Schedule) DecomposeReduction(b Block, l Loop) Block {
 		values = append(values, p.realize.Values[i])
 	}
 	init.Body = tir.SubstStmt(block.Init, bind)
-	init.Reads, init.Writes = tir.Accesses(init)
+	init.Reads, init.Writes = initRegions(block, init, bind)
 	var loops []*tir.For
 	for _, f := range p.loops[level:] {
 		used := where != nil && tir.Uses(where, f.Var)
@@ -96,4 +96,29 @@ func (s *Schedule) firstGuard(step string, p *place, level int) (where tir.Expr,
 		}
 	}
 	return p.simplified(substWhere(p.realize.Where, first)), true
+}
+
+// initRegions returns what the initial value of block, now the body of init, reads and writes. A nest of blocks, as Blockize
+// makes it, touches no more of the results than the block does.
+func initRegions(block, init *tir.Block, bind map[*tir.Var]tir.Expr) (reads, writes []tir.Region) {
+	if !holdsBlock(init.Body) {
+		return tir.Accesses(init)
+	}
+	for _, r := range block.Writes {
+		to := tir.Region{Buffer: r.Buffer}
+		for _, g := range r.Ranges {
+			to.Ranges = append(to.Ranges, tir.Range{Min: tir.Subst(g.Min, bind), Extent: tir.Subst(g.Extent, bind)})
+		}
+		writes = append(writes, to)
+	}
+	seen := map[*tir.Buffer]bool{}
+	for _, c := range realizesIn(init.Body) {
+		for _, r := range c.realize.Block.Reads {
+			if !seen[r.Buffer] {
+				seen[r.Buffer] = true
+				reads = append(reads, tir.Whole(r.Buffer))
+			}
+		}
+	}
+	return reads, writes
 }

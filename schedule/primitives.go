@@ -52,6 +52,7 @@ func Primitives() []Primitive {
 		{"decompose_reduction", "block, loop", func(c *Call) { c.Give(c.S.DecomposeReduction(c.Block(0), c.Loop(1))) }},
 		// blocks and tensor instructions
 		{"blockize", "loop", func(c *Call) { c.Give(c.S.Blockize(c.Loop(0))) }},
+		{"tensorize", `block or loop, "instruction"`, tensorize},
 		// storage and layout
 		{"set_scope", `block, "scope"`, func(c *Call) { c.S.SetScope(c.Block(0), tir.Scope(c.Text(1))) }},
 		{"unsafe_set_dtype", `block, n, "dtype"`, unsafeSetDType},

@@ -137,32 +137,14 @@ func (f *factoring) checkGuard(step string) bool {
 }
 
 func (f *factoring) makeBuffers() {
+	scope := tir.Global
+	if f.p.scope() != nil {
+		scope = tir.Scratch // it lives for one instance of the block around
+	}
 	for _, out := range f.r.outs {
-		f.bufs = append(f.bufs, &tir.Buffer{Name: f.s.bufferName(out.Name+"_rf", f.bufs), DType: out.DType, Scope: tir.Global,
+		f.bufs = append(f.bufs, &tir.Buffer{Name: f.s.freeName(out.Name + "_rf"), DType: out.DType, Scope: scope,
 			Shape: slices.Insert(slices.Clone(out.Shape), f.axis, f.n)})
 	}
-}
-
-// bufferName makes a name unique among the buffers of the function and the given ones.
-func (s *Schedule) bufferName(name string, more []*tir.Buffer) string {
-	taken := map[string]bool{}
-	for _, list := range [][]*tir.Buffer{s.fn.Params, s.fn.Root().Allocs, more} {
-		for _, b := range list {
-			taken[b.Name] = true
-		}
-	}
-	tir.Walk(s.fn.Root().Body, func(n any) bool {
-		if r, ok := n.(*tir.BlockRealize); ok {
-			for _, b := range r.Block.Allocs {
-				taken[b.Name] = true
-			}
-		}
-		return true
-	})
-	for taken[name] {
-		name += "_"
-	}
-	return name
 }
 
 // lanes puts the index of the lane into the indices of the results.

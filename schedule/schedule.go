@@ -38,6 +38,8 @@ type Schedule struct {
 type Options struct {
 	// Primitives are more rows of the table, which compose built-in primitives.
 	Primitives []Primitive
+	// Intrinsics are more tensor instructions, which stand before the built-in ones of the same name.
+	Intrinsics []Intrinsic
 	// Seed starts the generator of the sampling primitives: the same seed draws the same numbers.
 	Seed uint64
 	// Trust leaves out the proof of each step that the function still means the same.
