@@ -90,7 +90,7 @@ func narrowTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	}
 	s.Reorder(append(inner, spatial[rank-3])...)
 	init := s.DecomposeReduction(anchor, reduce[0])
-	s.TransformLayout(anchor, append(order, rank-3)...)
+	s.TransformLayout(anchor, schedule.Write, 0, schedule.Permutation(append(order, rank-3)...))
 	for n, l := range spatial {
 		if n != rank-3 {
 			s.Unroll(l)

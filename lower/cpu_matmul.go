@@ -148,7 +148,7 @@ func packPanel(s *schedule.Schedule, panel schedule.Block, turned bool, t *targe
 		order[n] = n
 	}
 	order[rank-2], order[rank-1] = rank-1, rank-2
-	s.TransformLayout(panel, order...)
+	s.TransformLayout(panel, schedule.Write, 0, schedule.Permutation(order...))
 	column, depth := s.Split(own[rank-2], 0, 16), own[rank-1]
 	s.Reorder(column[0], depth, column[1])
 	s.Unroll(column[1])

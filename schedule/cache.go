@@ -173,22 +173,6 @@ func (s *Schedule) isIntermediate(buf *tir.Buffer) bool {
 	return slices.Contains(s.fn.Root().Allocs, buf)
 }
 
-// topOf returns the statement of the root's sequence that holds the named block.
-func (s *Schedule) topOf(block string) tir.Stmt {
-	body := s.fn.Root().Body
-	seq, ok := body.(*tir.Seq)
-	if !ok {
-		return body
-	}
-	for _, st := range seq.Stmts {
-		for _, c := range realizesIn(st) {
-			if c.realize.Block.Name == block {
-				return st
-			}
-		}
-	}
-	return body
-}
 
 // users returns the blocks of the function's own scope that read or write buf, with the path to each.
 func (s *Schedule) users(buf *tir.Buffer) []*place {

@@ -144,8 +144,11 @@ func bound(r *tir.BlockRealize, region tir.Region) tir.Region {
 }
 
 // fed reports whether each element of buf that the blocks read was written before, whole, in the same iteration of the
-// loops that writer and reader share.
+// loops that writer and reader share, or is carried by a rolling buffer from earlier iterations of loops in here.
 func (f *flow) fed(buf *tir.Buffer) bool {
+	if f.rolls(buf) {
+		return true
+	}
 	for i, c := range f.places {
 		block := c.realize.Block
 		var needs []tir.Region

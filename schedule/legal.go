@@ -223,8 +223,12 @@ func (l *lawyer) domain(x *instances) {
 	// A block of spatial variables may compute an element again; which it must compute is what its readers demand.
 }
 
-// order states that instances of which each needs the one before come in order.
+// order states that instances of which each needs the one before come in order. Of a rolling block, the claims about what
+// is read of its buffer say more.
 func (l *lawyer) order(x *instances) {
+	if x.rolls() >= 0 {
+		return
+	}
 	for _, o := range append(x.around[:len(x.around):len(x.around)], x) {
 		for i, iv := range o.block.Iters {
 			if iv.Kind == tir.Ordered {
@@ -440,6 +444,9 @@ func (l *lawyer) covered(at int, x *instances, a access) {
 	key := fmt.Sprintf("%s reads %s", x.block.Name, a.buffer.Name)
 	if !x.known {
 		return // said of its domain
+	}
+	if l.rolled(key, x, a) {
+		return
 	}
 	var before, after []*instances
 	shared := 0

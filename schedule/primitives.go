@@ -32,7 +32,8 @@ func Primitives() []Primitive {
 		{"vectorize", "loop", func(c *Call) { c.S.Vectorize(c.Loop(0)) }},
 		{"unroll", "loop", func(c *Call) { c.S.Unroll(c.Loop(0)) }},
 		{"bind", `loop, "axis"`, func(c *Call) { c.S.Bind(c.Loop(0), c.Text(1)) }},
-		{"annotate", `loop, "key", "value"`, func(c *Call) { c.S.Annotate(c.Loop(0), c.Text(1), c.Text(2)) }},
+		{"annotate", `loop or block, "key", value`, annotateCall},
+		{"unannotate", `loop or block, "key"`, unannotateCall},
 		// caching
 		{"cache_read", `block, operand, "scope", [blocks]?, "region"?`, func(c *Call) {
 			c.Give(c.S.CacheReadWith(c.Block(0), c.Number(1), tir.Scope(c.Text(2)), caching(c, 3)))
@@ -42,6 +43,7 @@ func Primitives() []Primitive {
 			fill, back := c.S.CacheInplace(c.Block(0), c.Number(1), tir.Scope(c.Text(2)))
 			c.Give(fill, back)
 		}},
+		{"reindex", `block, "read" or "write", buffer`, func(c *Call) { c.Give(c.S.Reindex(c.Block(0), Side(c.Text(1)), c.Number(2))) }},
 		{"read_at", `loop, block, operand, "scope"`, func(c *Call) { c.Give(c.S.ReadAt(c.Loop(0), c.Block(1), c.Number(2), tir.Scope(c.Text(3)))) }},
 		{"write_at", `loop, block, buffer, "scope"`, func(c *Call) { c.Give(c.S.WriteAt(c.Loop(0), c.Block(1), c.Number(2), tir.Scope(c.Text(3)))) }},
 		// placement
@@ -54,9 +56,17 @@ func Primitives() []Primitive {
 		{"blockize", "loop", func(c *Call) { c.Give(c.S.Blockize(c.Loop(0))) }},
 		{"tensorize", `block or loop, "instruction"`, tensorize},
 		// storage and layout
-		{"set_scope", `block, "scope"`, func(c *Call) { c.S.SetScope(c.Block(0), tir.Scope(c.Text(1))) }},
+		{"set_scope", `block, buffer?, "scope"`, setScopeCall},
+		{"set_axis_separator", `block, "read" or "write", buffer, [axes]`, func(c *Call) {
+			c.S.SetAxisSeparator(c.Block(0), Side(c.Text(1)), c.Number(2), c.Numbers(3)...)
+		}},
+		{"storage_align", `block, buffer, axis, factor, offset`, func(c *Call) {
+			c.S.StorageAlign(c.Block(0), c.Number(1), c.Number(2), c.Number(3), c.Number(4))
+		}},
+		{"double_buffer", `block`, func(c *Call) { c.S.DoubleBuffer(c.Block(0)) }},
+		{"rolling_buffer", `block, buffer`, func(c *Call) { c.S.RollingBuffer(c.Block(0), c.Number(1)) }},
+		{"transform_layout", `block, "read" or "write", buffer, "i, j -> …"`, transformLayoutCall},
 		{"unsafe_set_dtype", `block, n, "dtype"`, unsafeSetDType},
-		{"transform_layout", "block, [order]", func(c *Call) { c.S.TransformLayout(c.Block(0), c.Numbers(1)...) }},
 	}
 }
 

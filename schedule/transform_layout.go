@@ -1,107 +1,308 @@
 package schedule
 
 import (
+	"slices"
+
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
+	"github.com/texel-ml/texel/tir/proof"
 )
 
-// TransformLayout changes the order in which the axes of the buffer that block b writes lie in memory: axis n of the new
-// buffer is axis order[n] of the old one. Every access is rewritten; the loops stay. The buffer must be an intermediate
-// one.
+// Side says which of its buffers a step means: those that a block reads, or those that it writes.
+type Side string
+
+// The sides.
+const (
+	Read  Side = "read"
+	Write Side = "write"
+)
+
+// TransformLayout changes where the elements of a buffer lie: the element at some indices then lies where the index map
+// sends them. The buffer is the n-th of those that block b reads or writes, and must be an intermediate one. Every access
+// is rewritten; the loops stay.
 //
-//	B[i, j] = A[i, j]; C[i, j] = B[i, j]   →   order [1, 0]   →   B[j, i] = A[i, j]; C[i, j] = B[j, i]
-func (s *Schedule) TransformLayout(b Block, order ...int) {
+//	B[i, j] = A[i, j]; C[i, j] = B[i, j]   →   "i, j -> j, i"   →   B[j, i] = A[i, j]; C[i, j] = B[j, i]
+//
+// The map must send different indices to different ones. The new buffer goes from 0 to the largest new index on each axis;
+// where there is more of it than the map fills, what is between is padding: nothing reads it, and nothing writes it.
+//
+// It refuses a buffer with strides or a folding of its own (change the layout first), one that an opaque block uses, and
+// one that is read or written as vectors already.
+func (s *Schedule) TransformLayout(b Block, side Side, n int, indexMap string) {
 	const step = "transform_layout"
-	p := s.block(step, b)
-	if p == nil {
+	buf := s.bufferOf(step, b, side, n)
+	if buf == nil || !s.canMove(step, b, buf) {
 		return
 	}
-	block := p.realize.Block
-	if len(block.Writes) != 1 {
-		s.refuse(step, b.name, "writes %d regions, wanted one", len(block.Writes))
+	m := s.indexMap(step, b, indexMap, buf.Shape)
+	if m == nil {
 		return
-	}
-	buf := block.Writes[0].Buffer
-	for _, q := range s.fn.Params {
-		if q == buf {
-			s.refuse(step, b.name, "writes the parameter %s; wanted an intermediate buffer", buf.Name)
-			return
-		}
-	}
-	if !permutes(order, len(buf.Shape)) || buf.Strides != nil || buf.Folding != nil {
-		s.refuse(step, b.name, "order %v does not permute the %d axes of %s, or it has strides of its own", order, len(buf.Shape), buf.Name)
-		return
-	}
-	for _, c := range realizesIn(s.fn.Root().Body) {
-		if c.realize.Block.Opaque && (reads(c.realize.Block, buf) || writes(c.realize.Block, buf)) {
-			s.refuse(step, b.name, "block %s accesses %s and is opaque", c.realize.Block.Name, buf.Name)
-			return
-		}
 	}
 	to := *buf
-	to.Shape = make([]int, len(order))
-	for n, axis := range order {
-		to.Shape[n] = buf.Shape[axis]
+	if to.Shape = s.imageOf(step, b, m, buf.Shape); to.Shape == nil {
+		return
 	}
-	turned := func(idx []tir.Expr) []tir.Expr {
-		out := make([]tir.Expr, len(order))
-		for n, axis := range order {
-			out[n] = idx[axis]
-		}
-		return out
+	w := &relayout{s: s, step: step, a: arith.New(), from: buf, to: &to, by: m}
+	body := w.stmt(s.fn.Root().Body)
+	if s.err != nil {
+		return
 	}
-	regions := func(list []tir.Region) []tir.Region {
-		out := append([]tir.Region{}, list...)
-		for i, r := range out {
-			if r.Buffer != buf {
-				continue
-			}
-			ranges := make([]tir.Range, len(order))
-			for n, axis := range order {
-				ranges[n] = r.Ranges[axis]
-			}
-			out[i] = tir.Region{Buffer: &to, Ranges: ranges}
-		}
-		return out
-	}
-	m := &tir.Mapper{
-		Expr: func(e tir.Expr) tir.Expr {
-			if l, ok := e.(*tir.Load); ok && l.Buffer == buf {
-				return &tir.Load{Buffer: &to, Indices: turned(l.Indices)}
-			}
-			return e
-		},
-		Stmt: func(st tir.Stmt) tir.Stmt {
-			switch n := st.(type) {
-			case *tir.Store:
-				if n.Buffer == buf {
-					return &tir.Store{Buffer: &to, Indices: turned(n.Indices), Value: n.Value}
-				}
-			case *tir.BlockRealize:
-				c := *n.Block
-				c.Reads, c.Writes = regions(c.Reads), regions(c.Writes)
-				return &tir.BlockRealize{Values: n.Values, Where: n.Where, Block: &c}
-			}
-			return st
-		},
-	}
-	allocs := append([]*tir.Buffer{}, s.fn.Root().Allocs...)
-	for i, a := range allocs {
-		if a == buf {
-			allocs[i] = &to
-		}
-	}
-	s.setRoot(m.MapStmt(s.fn.Root().Body), allocs)
-	s.record(step, operands(b, order))
+	allocs := slices.Clone(s.fn.Root().Allocs)
+	allocs[slices.Index(allocs, buf)] = &to
+	s.setRoot(body, allocs)
+	s.record(step, operands(b, string(side), n, m.String()))
 }
 
-// permutes reports whether order holds each of 0 to n-1 once.
-func permutes(order []int, n int) bool {
-	seen := make([]bool, n)
-	for _, axis := range order {
-		if axis < 0 || axis >= n || seen[axis] {
-			return false
-		}
-		seen[axis] = true
+// transformLayoutCall reads the operands of a trace. The short form transform_layout(block, [1, 0]) gives the axes of the
+// buffer that the block writes another order.
+func transformLayoutCall(c *Call) {
+	if c.Len() == 2 {
+		c.S.TransformLayout(c.Block(0), Write, 0, Permutation(c.Numbers(1)...))
+		return
 	}
-	return len(order) == n
+	c.S.TransformLayout(c.Block(0), Side(c.Text(1)), c.Number(2), c.Text(3))
+}
+
+// bufferOf returns the n-th of the buffers that a block reads or writes, which must be an intermediate one.
+func (s *Schedule) bufferOf(step string, b Block, side Side, n int) *tir.Buffer {
+	p := s.plainBlock(step, b)
+	if p == nil {
+		return nil
+	}
+	var buf *tir.Buffer
+	switch side {
+	case Read:
+		buf = operand(p.realize.Block, n)
+	case Write:
+		buf = result(p.realize.Block, n)
+	default:
+		s.refuse(step, b.name, "the side is %q; wanted \"read\" or \"write\"", side)
+		return nil
+	}
+	switch {
+	case buf == nil:
+		s.refuse(step, b.name, "has no buffer number %d on the side %q", n, side)
+		return nil
+	case !s.isIntermediate(buf):
+		s.refuse(step, b.name, "%s is a parameter, or is allocated by a block; wanted an intermediate buffer of the function (see cache_read, cache_write)", buf.Name)
+		return nil
+	}
+	return buf
+}
+
+// canMove checks that every access of buf can be rewritten.
+func (s *Schedule) canMove(step string, b Block, buf *tir.Buffer) bool {
+	if buf.Strides != nil || buf.Folding != nil {
+		s.refuse(step, b.name, "%s has strides or a folding of its own; wanted the layout first", buf.Name)
+		return false
+	}
+	fine := true
+	vector := func(indices []tir.Expr) {
+		for _, e := range indices {
+			if fine && e.Type() != tir.Index {
+				s.refuse(step, b.name, "%s is accessed as a vector already", buf.Name)
+				fine = false
+			}
+		}
+	}
+	tir.Walk(s.fn.Root().Body, func(n any) bool {
+		switch n := n.(type) {
+		case *tir.BlockRealize:
+			if n.Block.Opaque && (reads(n.Block, buf) || writes(n.Block, buf)) && fine {
+				s.refuse(step, b.name, "block %s uses %s and is opaque", n.Block.Name, buf.Name)
+				fine = false
+			}
+		case *tir.Load:
+			if n.Buffer == buf {
+				vector(n.Indices)
+			}
+		case *tir.Store:
+			if n.Buffer == buf {
+				vector(n.Indices)
+			}
+		}
+		return fine
+	})
+	return fine
+}
+
+// indexMap parses an index map over a space of the given extents.
+func (s *Schedule) indexMap(step string, b Block, text string, extents []int) *IndexMap {
+	m, err := ParseIndexMap(text)
+	if err != nil {
+		s.fail(diag.Invalid(step, b.name, "the map %q", text).By(err))
+		return nil
+	}
+	if len(m.From) != len(extents) {
+		s.refuse(step, b.name, "the map %q is of %d indices; wanted one of %d", text, len(m.From), len(extents))
+		return nil
+	}
+	return m
+}
+
+// maxSpread bounds how much larger than the old one the space of an index map may be.
+const maxSpread = 1 << 10
+
+// imageOf returns the extents of the space that m sends a space of extents to, in which it takes no point twice.
+func (s *Schedule) imageOf(step string, b Block, m *IndexMap, extents []int) []int {
+	a := arith.New()
+	old := int64(1)
+	claim := &proof.Claim{Kind: proof.Injection, Subject: "map " + m.String(), Side: proof.Side{Map: m.To}}
+	for i, v := range m.From {
+		if extents[i] == 0 {
+			s.refuse(step, b.name, "axis %d has extent 0; wanted a space that is not empty", i)
+			return nil
+		}
+		a.Bind(v, 0, int64(extents[i]))
+		claim.Vars = append(claim.Vars, proof.Var{Var: v, Extent: int64(extents[i])})
+		old *= int64(extents[i])
+	}
+	shape, size := make([]int, len(m.To)), int64(1)
+	for i, e := range m.To {
+		lo, hi, ok := a.Bounds(e)
+		if !ok || lo < 0 {
+			s.refuse(step, b.name, "the map %q may give %d on axis %d; wanted at least 0", m, lo, i)
+			return nil
+		}
+		shape[i] = int(hi + 1)
+		if size *= hi + 1; size > maxSpread*old {
+			s.refuse(step, b.name, "the map %q makes a space of %v, more than %d times the %d points of %v", m, tensor.Shape(shape[:i+1]), maxSpread, old, tensor.Shape(extents))
+			return nil
+		}
+	}
+	if err := proof.Check(claim); err != nil {
+		s.fail(diag.Invalid(step, b.name, "the map %q sends two points of %v to one", m, tensor.Shape(extents)).By(err))
+		return nil
+	}
+	return shape
+}
+
+// relayout rewrites the accesses of a buffer by an index map.
+type relayout struct {
+	s        *Schedule
+	step     string
+	a        *arith.Analyzer // knows the variables around
+	from, to *tir.Buffer
+	by       *IndexMap
+	block    string // for messages
+}
+
+// stmt rewrites a statement. New indices are simplified for the ranges of a block's variables and of the loops inside it.
+func (w *relayout) stmt(st tir.Stmt) tir.Stmt {
+	m := &tir.Mapper{}
+	m.Enter = func(st tir.Stmt) (tir.Stmt, bool) {
+		switch n := st.(type) {
+		case *tir.BlockRealize:
+			if !reads(n.Block, w.from) && !writes(n.Block, w.from) {
+				return n, true
+			}
+			leave := w.a.Scope()
+			defer leave()
+			bindIters(w.a, n.Block)
+			b := *n.Block
+			w.block = b.Name
+			b.Reads, b.Writes = w.regions(b.Reads, false), w.regions(b.Writes, true)
+			b.Init, b.Body = m.MapStmt(b.Init), m.MapStmt(b.Body)
+			return &tir.BlockRealize{Values: n.Values, Where: n.Where, Block: &b}, true
+		case *tir.For:
+			leave := w.a.Scope()
+			defer leave()
+			w.a.BindLoop(n)
+			body := m.MapStmt(n.Body)
+			if body == n.Body {
+				return n, true
+			}
+			f := *n
+			f.Body = body
+			return &f, true
+		}
+		return st, false
+	}
+	m.Expr = func(e tir.Expr) tir.Expr {
+		if l, ok := e.(*tir.Load); ok && l.Buffer == w.from {
+			return &tir.Load{Buffer: w.to, Indices: w.indices(l.Indices)}
+		}
+		return e
+	}
+	m.Stmt = func(st tir.Stmt) tir.Stmt {
+		if n, ok := st.(*tir.Store); ok && n.Buffer == w.from {
+			return &tir.Store{Buffer: w.to, Indices: w.indices(n.Indices), Value: n.Value}
+		}
+		return st
+	}
+	return m.MapStmt(st)
+}
+
+func (w *relayout) indices(idx []tir.Expr) []tir.Expr {
+	out := w.by.Apply(idx)
+	for i, e := range out {
+		out[i] = w.a.Simplify(e)
+	}
+	return out
+}
+
+// regions rewrites declared regions: an element is an element again. A box has to be a box in the new layout where it is
+// written; what is read may be a part of one.
+func (w *relayout) regions(list []tir.Region, written bool) []tir.Region {
+	out := slices.Clone(list)
+	for i, r := range out {
+		if r.Buffer != w.from {
+			continue
+		}
+		ranges, exact := w.box(r.Ranges)
+		if ranges == nil || written && !exact {
+			w.s.refuse(w.step, w.block, "the region of %s that the block declares is no box in the new layout", w.from.Name)
+			return list
+		}
+		out[i] = tir.Region{Buffer: w.to, Ranges: ranges}
+	}
+	return out
+}
+
+// box returns the box around where a box goes, and whether it goes to all of that.
+func (w *relayout) box(box []tir.Range) (out []tir.Range, exact bool) {
+	over := map[*tir.Var]tir.Range{}
+	idx := make([]tir.Expr, len(box))
+	points := int64(1)
+	leave := w.a.Scope()
+	defer leave()
+	for i, r := range box {
+		idx[i] = r.Min
+		n, ok := tir.AsInt(r.Extent)
+		if !ok || n < 1 {
+			return nil, false
+		}
+		if n > 1 {
+			v := tir.NewVar("e")
+			w.a.Bind(v, 0, n)
+			over[v] = tir.Range{Min: tir.I(0), Extent: r.Extent}
+			idx[i] = tir.Plus(r.Min, v)
+			points *= n
+		}
+	}
+	to := w.indices(idx)
+	if len(over) == 0 {
+		for _, e := range to {
+			out = append(out, tir.Range{Min: e, Extent: tir.I(1)})
+		}
+		return out, true
+	}
+	out, ok := w.a.Touched(to, over)
+	if !ok {
+		return nil, false
+	}
+	for _, r := range out {
+		n, ok := tir.AsInt(r.Extent)
+		if !ok || n < 1 {
+			return nil, false
+		}
+		if points%n == 0 {
+			points /= n
+		} else {
+			points = 0
+		}
+	}
+	return out, points == 1
 }

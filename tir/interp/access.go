@@ -147,6 +147,9 @@ func (a *access) write(f *frame, m *memory, off int64, same bool) {
 		same = same && m.ready[off]
 		m.ready[off] = true
 	}
+	if m.own {
+		m.written = append(m.written, off)
+	}
 	switch {
 	case m.users == nil:
 	case same && a.again:

@@ -20,9 +20,10 @@ type compiler struct {
 	floats  int
 	boxes   int
 	loops   []loopRef
-	block   *blockRef            // innermost block around, nil outside
-	device  *device              // nil: bound loops are loops
-	private map[*tir.Buffer]bool // allocated, and not shared
+	block   *blockRef                  // innermost block around, nil outside
+	device  *device                    // nil: bound loops are loops
+	private map[*tir.Buffer]bool       // allocated, and not shared
+	homes   map[*tir.For][]*tir.Buffer // for Races: buffers that each iteration has for itself
 	err     error
 }
 
@@ -106,6 +107,9 @@ func (c *compiler) variable(v *tir.Var) int {
 
 // compile compiles a whole body; root is the block whose regions are not checked.
 func (c *compiler) compile(body tir.Stmt, root *tir.Block) (func(*frame), error) {
+	if c.opts.Races {
+		c.homes = homes(body)
+	}
 	code := c.stmt(body, root)
 	items := int64(1)
 	if c.device != nil {
@@ -259,6 +263,10 @@ func (c *compiler) loop(n *tir.For) func(*frame) {
 		return c.boundLoop(n, axis, lo, slot, body)
 	}
 	if c.opts.Races && (n.Kind == tir.Parallel || n.Kind == tir.Vectorized || n.Kind == tir.Bound) {
+		var own []int
+		for _, b := range c.homes[n] {
+			own = append(own, c.slot(b))
+		}
 		return func(f *frame) {
 			outer := f.at
 			f.loops++
@@ -271,6 +279,10 @@ func (c *compiler) loop(n *tir.For) func(*frame) {
 				f.at = &iteration{parent: outer, depth: depth, loop: loop, place: left}
 				f.ints[slot] = v
 				f.step()
+				for _, b := range own {
+					f.mem[b].own = true
+					f.mem[b].begin()
+				}
 				body(f)
 				v++
 			}

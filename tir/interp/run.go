@@ -124,6 +124,9 @@ type memory struct {
 	ready []bool  // which elements were written; nil when all are
 	users []users // for Races
 	fence int     // which barriers order it
+
+	own     bool    // one for each iteration of a loop
+	written []int64 // of those, what the iteration wrote
 }
 
 func newMemory(b *tir.Buffer, elems int, track, races bool) memory {
