@@ -19,8 +19,8 @@ func Check(c *Claim) error {
 	if empty(c.Fixed) || empty(c.Vars) && c.Kind != Bijection && c.Kind != Onto && c.Kind != Distinct {
 		return nil
 	}
-	c = withoutEmpty(c)
-	k := &checker{claim: c, left: Budget}
+	c, loops := inDigits(withoutEmpty(c))
+	k := &checker{claim: c, left: Budget, loops: loops}
 	if len(c.By) > 0 || c.Kind == Distinct {
 		alike := *c
 		sides := unshifted(append([]Side{c.Side}, c.By...))
@@ -64,6 +64,7 @@ func withoutEmpty(c *Claim) *Claim {
 type checker struct {
 	claim *Claim
 	left  int
+	loops []*tir.Var // the claim's loop, or its digits
 }
 
 // part is a piece of a side: the variables that are linked by conditions and expressions, and those. No other piece uses

@@ -249,6 +249,11 @@ func TestCheckShowsWhere(t *testing.T) {
 	guard := tir.Bin(tir.LT, index, tir.I(10))
 	side := Side{Vars: []Var{i, j}, Where: guard, Map: []tir.Expr{index}}
 	require.NoError(t, Check(&Claim{Kind: Bijection, Side: side, Range: []int64{10}}))
+	huge := Var{tir.NewVar("f"), 0, 1 << 30} // a fused loop falls into its digits
+	fused := Side{Vars: []Var{huge}, Map: []tir.Expr{tir.Bin(tir.FloorDiv, huge.Var, tir.I(1<<20)), tir.Bin(tir.FloorMod, tir.Bin(tir.FloorDiv, huge.Var, tir.I(1<<10)), tir.I(1<<10)), tir.Bin(tir.FloorMod, huge.Var, tir.I(1<<10))}}
+	require.NoError(t, Check(&Claim{Kind: Bijection, Side: fused, Range: []int64{1 << 10, 1 << 10, 1 << 10}}))
+	require.NoError(t, Check(&Claim{Kind: Distinct, Loop: huge.Var, Side: fused}))
+	require.ErrorContains(t, Check(&Claim{Kind: Bijection, Side: fused, Range: []int64{1 << 10, 1 << 10, 1 << 9}}), "outside the range")
 	for want, c := range map[string]*Claim{
 		"bijection of B: 10 of the 11 points of the range are taken": {Kind: Bijection, Subject: "B", Side: side, Range: []int64{11}},
 		"bijection of B: i = 2, j = 1 gives [9], outside the range":  {Kind: Bijection, Subject: "B", Side: side, Range: []int64{9}},
@@ -256,10 +261,11 @@ func TestCheckShowsWhere(t *testing.T) {
 		"distinct of B: i = 0 and i = 1 both touch [1]":              {Kind: Distinct, Subject: "B", Loop: i.Var, Side: Side{Vars: []Var{i, j}, Map: []tir.Expr{tir.Plus(i.Var, j.Var)}}},
 		"cover of B: j = 3 reads [3], which is not written before": {Kind: Cover, Subject: "B", Side: Side{Vars: []Var{j}, Map: []tir.Expr{j.Var}},
 			By: []Side{{Vars: []Var{i}, Map: []tir.Expr{i.Var}}}},
-		"cover of B: nothing is written before it is read": {Kind: Cover, Subject: "B", Side: Side{Vars: []Var{j}, Map: []tir.Expr{j.Var}}},
-		"disjoint of B: both touch [0]":                    {Kind: Disjoint, Subject: "B", Side: Side{Vars: []Var{j}, Map: []tir.Expr{j.Var}}, By: []Side{{Map: []tir.Expr{tir.I(0)}}}},
-		"constant of B: (i) depends on i":                  {Kind: Constant, Subject: "B", Fixed: []Var{i}, Side: Side{Map: []tir.Expr{i.Var}}},
-		"a division by zero at i = 0":                      {Kind: Injection, Subject: "B", Side: Side{Vars: []Var{i}, Map: []tir.Expr{&tir.Binary{Op: tir.FloorDiv, A: tir.I(1), B: i.Var}}}},
+		"cover of B: nothing is written before it is read":    {Kind: Cover, Subject: "B", Side: Side{Vars: []Var{j}, Map: []tir.Expr{j.Var}}},
+		"disjoint of B: both touch [0]":                       {Kind: Disjoint, Subject: "B", Side: Side{Vars: []Var{j}, Map: []tir.Expr{j.Var}}, By: []Side{{Map: []tir.Expr{tir.I(0)}}}},
+		"distinct of B: the same is touched at each value of f_d1": {Kind: Distinct, Subject: "B", Loop: huge.Var, Side: Side{Vars: []Var{huge}, Map: []tir.Expr{tir.Bin(tir.FloorDiv, huge.Var, tir.I(1<<15))}}},
+		"constant of B: (i) depends on i":                     {Kind: Constant, Subject: "B", Fixed: []Var{i}, Side: Side{Map: []tir.Expr{i.Var}}},
+		"a division by zero at i = 0":                         {Kind: Injection, Subject: "B", Side: Side{Vars: []Var{i}, Map: []tir.Expr{&tir.Binary{Op: tir.FloorDiv, A: tir.I(1), B: i.Var}}}},
 	} {
 		require.ErrorContains(t, Check(c), want)
 	}

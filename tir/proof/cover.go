@@ -208,25 +208,47 @@ func (k *checker) distinct() error {
 	}
 	sides := append([]Side{c.Side}, c.By...)
 	groups := groupsOf(sides, len(c.Map))
-	var err error
-	for _, axes := range groups {
-		if err = k.distinctIn(axes, groups, sides); err == nil {
-			return nil
+	loops := k.loops
+	if c.Kind == Disjoint {
+		loops = []*tir.Var{nil}
+	}
+	for _, loop := range loops { // two values differ in some digit, and that must tell them apart
+		if loop != nil && extentOf(c.Vars, loop) < 2 {
+			continue
+		}
+		err := fmt.Errorf("all touch the only element")
+		for _, axes := range groups {
+			if err = k.distinctIn(loop, axes, groups, sides); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = fmt.Errorf("all touch the only element")
-	}
-	return err
+	return nil
 }
 
-func (k *checker) distinctIn(axes []int, groups [][]int, sides []Side) error {
+func extentOf(list []Var, v *tir.Var) int64 {
+	for _, x := range list {
+		if x.Var == v {
+			return x.Extent
+		}
+	}
+	return 0
+}
+
+// distinctIn decides it of some axes, for one variable of the loop.
+func (k *checker) distinctIn(loop *tir.Var, axes []int, groups [][]int, sides []Side) error {
 	c := k.claim
 	var walks []*walk
 	var all [][]tir.Expr
 	parts := make([]part, len(sides))
 	for i, s := range sides {
 		parts[i] = partOf(s, axes, groups, false)
+		if loop != nil && !has(parts[i].vars, loop) {
+			return fmt.Errorf("the same is touched at each value of %s", loop.Name)
+		}
 		parts[i].conds = using(parts[i].conds, s.Vars) // without the others it says more
 		all = append(all, s.at(axes), parts[i].conds)
 	}
@@ -237,8 +259,8 @@ func (k *checker) distinctIn(axes []int, groups [][]int, sides []Side) error {
 			mark = -2
 		}
 		for _, v := range s.Vars {
-			if v.Var == c.Loop || has(parts[i].vars, v.Var) {
-				if v.Var == c.Loop {
+			if v.Var == loop || has(parts[i].vars, v.Var) {
+				if v.Var == loop {
 					mark = len(fixed) + len(vars)
 				}
 				vars = append(vars, v)
@@ -274,7 +296,7 @@ func (k *checker) distinctIn(axes []int, groups [][]int, sides []Side) error {
 				case w.mark < 0:
 					return fmt.Errorf("both touch %v", value)
 				default:
-					return fmt.Errorf("%s = %d and %s = %d both touch %v", c.Loop.Name, was, c.Loop.Name, mark, value)
+					return fmt.Errorf("%s = %d and %s = %d both touch %v", loop.Name, was, loop.Name, mark, value)
 				}
 				return nil
 			}); err != nil {
