@@ -17,6 +17,10 @@
 // the buffer's shape. The order of iterations of serial loops is the program's order; iterations of parallel,
 // vectorized, unrolled and thread-bound loops are independent of each other.
 //
+// In a kernel for a device with work-groups, a loop bound to a grid axis is one iteration of each work-item or group, each
+// of which runs what stands around too, where only the first along the axis stores what others see. A shared buffer is one
+// for each group. What work-items write is seen by others of the group behind a barrier, by other groups never.
+//
 // Nodes never change after construction, and a rewriter returns the same pointer when nothing changed.
 package tir
 

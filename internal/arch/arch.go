@@ -68,7 +68,7 @@ var Rooms = []Room{
 	{Folder: "tir", Holds: "loop IR, verifier, walk, rewriter"},
 	{Folder: "tir/tirtext", Holds: "text form of the loop IR", Imports: []string{"tir"}, Tests: []string{"tir/..."}},
 	{Folder: "tir/arith", Holds: "index algebra", Imports: []string{"tir"}, Tests: []string{"tir/..."}},
-	{Folder: "tir/verify", Holds: "the verifier of the block form", Imports: []string{"tir", "tir/arith"}, Tests: []string{"tir/..."}},
+	{Folder: "tir/verify", Holds: "the verifier of functions, and of kernels behind each loop pass", Imports: []string{"tir", "tir/arith"}, Tests: []string{"tir/..."}},
 	{Folder: "tir/interp", Holds: "the interpreter", Imports: []string{"tir", "tir/tirtext", "tir/arith"}, Tests: []string{"tir/..."}},
 	{Folder: "tir/proof", Holds: "claims about whole numbers, and their checker", Imports: []string{"tir", "tir/tirtext"}},
 	{Folder: "tir/transform", Holds: "loop passes, in one list", Imports: []string{"tir", "tir/arith", "tir/verify", "tir/tirtext", "texture", "target"}, Tests: []string{"tir/..."}},

@@ -386,7 +386,7 @@ func (m *meeting) each(u *use, dims []int, common []*tir.For, f func(key, owner)
 }
 
 // items calls f for each work-item that makes the access, with the variables of its bound loops set. Along an axis that no
-// loop around is bound to, the first stores, and all read.
+// loop around is bound to, the first does what it stores for all, and all do the rest.
 func (m *meeting) items(u *use, e *env, f func(owner) bool) bool {
 	var axes func(axis int, who owner) bool
 	axes = func(axis int, who owner) bool {
@@ -406,7 +406,7 @@ func (m *meeting) items(u *use, e *env, f func(owner) bool) bool {
 			if lo, ok = e.value(loop.Min); !ok {
 				return false
 			}
-		case u.write:
+		case u.first[axis]:
 			n = 1
 		}
 		for i := range n {

@@ -69,6 +69,7 @@ type use struct {
 	buf     *tir.Buffer
 	indices []tir.Expr
 	write   bool
+	first   [gridAxes]bool // along an axis without a loop around, only the first work-item does it
 }
 
 // flow is what a statement does, as far as no barrier orders it inside.
@@ -151,6 +152,11 @@ func (b *barriers) stmt(s tir.Stmt, c *around, before []*use) (tir.Stmt, flow) {
 			uses = append(uses, b.loads(i, c)...)
 		}
 		uses = append(uses, b.use(n.Buffer, n.Indices, true, c)...)
+		for _, u := range uses {
+			for axis := range u.first {
+				u.first[axis] = !isPrivate(n.Buffer) && (axis >= threadAxis || n.Buffer.Scope != tir.Shared)
+			}
+		}
 		return n, flow{first: uses, last: uses}
 	case *tir.Evaluate:
 		uses := b.loads(n.Value, c)
