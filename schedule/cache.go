@@ -173,7 +173,6 @@ func (s *Schedule) isIntermediate(buf *tir.Buffer) bool {
 	return slices.Contains(s.fn.Root().Allocs, buf)
 }
 
-
 // users returns the blocks of the function's own scope that read or write buf, with the path to each.
 func (s *Schedule) users(buf *tir.Buffer) []*place {
 	var list []*place

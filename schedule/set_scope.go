@@ -7,7 +7,7 @@ import "github.com/texel-ml/texel/tir"
 //	alloc T: float32[5, 7, 4]   →   "local"            →   alloc T: float32[5, 7, 4] local
 //	                            →   "global.texture"   →   alloc T: float32[5, 7, 4] texture fold [1] [0] []
 //
-// It refuses a buffer with strides of its own where the scope is a texture, and a last axis that no texel holds.
+// It refuses a buffer with strides of its own where the scope is global or a texture, a rolling buffer where it is global, and a last axis that no texel holds.
 func (s *Schedule) SetScope(b Block, scope tir.Scope) {
 	s.setScope(b, 0, scope, operands(b, string(scope)))
 }
@@ -53,8 +53,8 @@ func (s *Schedule) setScope(b Block, n int, scope tir.Scope, args []Value) {
 	if !s.inScope(step, &to, scope) {
 		return
 	}
-	if to.Scope == tir.Texture && to.Strides != nil {
-		s.refuse(step, b.name, "%s has strides; wanted a buffer without, to be a texture", buf.Name)
+	if (to.Scope == tir.Texture || to.Scope == tir.Global) && to.Strides != nil {
+		s.refuse(step, b.name, "%s has strides; wanted a buffer without, to be global or a texture", buf.Name)
 		return
 	}
 	s.replaceBuffer(buf, &to)

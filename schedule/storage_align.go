@@ -16,15 +16,20 @@ import (
 // so that the elements of a column of S, 33 apart, lie in different banks. Loop passes that shrink the buffer to what is
 // used of it keep the alignment.
 //
-// It refuses the last axis, whose elements lie side by side for vectors, a texture, and a buffer with strides already.
+// It refuses the last axis, whose elements lie side by side for vectors, a texture, a global buffer, and one with strides
+// already.
 func (s *Schedule) StorageAlign(b Block, n, axis, factor, offset int) {
 	const step = "storage_align"
 	buf := s.bufferOf(step, b, Write, n)
 	if buf == nil {
 		return
 	}
-	if buf.Strides != nil || buf.Scope == tir.Texture {
-		s.refuse(step, b.name, "%s has strides already, or is a texture", buf.Name)
+	if buf.Scope == tir.Global || buf.Scope == tir.Texture {
+		s.refuse(step, b.name, "%s is in scope %s; wanted shared, local or scratch memory (see set_scope): kernels pass buffers on without room between rows", buf.Name, buf.Scope)
+		return
+	}
+	if buf.Strides != nil {
+		s.refuse(step, b.name, "%s has strides already", buf.Name)
 		return
 	}
 	rank := len(buf.Shape)

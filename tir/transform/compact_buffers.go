@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/texel-ml/texel/tir"
@@ -9,8 +10,9 @@ import (
 
 // CompactBuffers shrinks each buffer allocated inside the kernel to the box that is touched while the statement below
 // its allocation runs, and subtracts the box's minimum from the indices: a buffer of shape [N, H, W, C] of which a tile
-// is used becomes [1, 1, 8, 32]. A shared buffer is one of the group: the box is that of all its work-items. An axis keeps its extent when the box has no constant extent below it. Buffers with
-// strides of their own keep their shape.
+// is used becomes [1, 1, 8, 32]. A shared buffer is one of the group: the box is that of all its work-items. An axis keeps
+// its extent when the box has no constant extent below it. A buffer with strides of its own keeps its shape, unless an
+// alignment says what they are (tir.StorageAlign).
 func CompactBuffers(k *tir.Kernel, _ Options) (*tir.Kernel, error) {
 	c := &compactor{a: newSimplifier(k).a}
 	return withBody(k, c.stmt(k.Body)), nil
@@ -59,7 +61,8 @@ func (c *compactor) stmt(s tir.Stmt) tir.Stmt {
 }
 
 func (c *compactor) shrink(n *tir.Allocate) tir.Stmt {
-	if n.Buffer.Strides != nil || n.Buffer.Folding != nil {
+	aligned, ok := alignment(n)
+	if !ok || n.Buffer.Folding != nil {
 		return n
 	}
 	leave := c.a.Scope()
@@ -82,6 +85,9 @@ func (c *compactor) shrink(n *tir.Allocate) tir.Stmt {
 	}
 	to := *n.Buffer
 	to.Shape = shape
+	if to.Strides != nil {
+		to.Strides = aligned(shape)
+	}
 	body := tir.ReplaceBuffer(n.Body, n.Buffer, &to, func(indices []tir.Expr) []tir.Expr {
 		out := make([]tir.Expr, len(indices))
 		for i, e := range indices {
@@ -93,6 +99,20 @@ func (c *compactor) shrink(n *tir.Allocate) tir.Stmt {
 		return out
 	})
 	return &tir.Allocate{Buffer: &to, Attrs: n.Attrs, Body: body}
+}
+
+// alignment returns the strides that a buffer with strides has when its shape is another one; it reports false when
+// nothing says which.
+func alignment(n *tir.Allocate) (strides func(shape []int) []int, ok bool) {
+	if n.Buffer.Strides == nil {
+		return nil, true
+	}
+	var buf, axis, factor, offset int
+	if _, err := fmt.Sscanf(n.Attrs[tir.StorageAlign], "%d %d %d %d", &buf, &axis, &factor, &offset); err != nil || factor < 1 {
+		return nil, false
+	}
+	strides = func(shape []int) []int { return tir.AlignedStrides(shape, axis, factor, offset) }
+	return strides, slices.Equal(strides(n.Buffer.Shape), n.Buffer.Strides)
 }
 
 // touched returns the box around all accesses of buf below s, with every variable bound below s swept.

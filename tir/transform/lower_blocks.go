@@ -24,7 +24,7 @@ import (
 func LowerBlocks(f *tir.Func, opts Options) ([]*tir.Kernel, []*tir.Buffer, error) {
 	opts = opts.withDefaults()
 	b := &blockLowerer{a: arith.New(), sealed: map[tir.Stmt]bool{}, pins: map[*tir.Buffer][]*tir.Var{}, inits: map[*tir.Buffer]bool{},
-		double: map[*tir.Buffer]string{}}
+		attrs: map[*tir.Buffer]map[string]string{}}
 	body, allocs := f.Body, []*tir.Buffer(nil)
 	if root := f.Root(); root != nil && len(root.Iters) == 0 {
 		body, allocs = root.Body, root.Allocs
@@ -177,19 +177,31 @@ func kernelOf(name string, f *tir.Func, body tir.Stmt, allocs []*tir.Buffer, pri
 
 type blockLowerer struct {
 	a      *arith.Analyzer
-	sealed map[tir.Stmt]bool          // bodies of opaque blocks: no allocation goes inside
-	pins   map[*tir.Buffer][]*tir.Var // loops across which a buffer's value lives
-	inits  map[*tir.Buffer]bool       // written by a block that initialises it first
-	double map[*tir.Buffer]string     // written by a block with the attribute double_buffer
+	sealed map[tir.Stmt]bool                 // bodies of opaque blocks: no allocation goes inside
+	pins   map[*tir.Buffer][]*tir.Var        // loops across which a buffer's value lives
+	inits  map[*tir.Buffer]bool              // written by a block that initialises it first
+	attrs  map[*tir.Buffer]map[string]string // what a block that writes it says of it
 }
 
 // allocate returns the allocation of a buffer around s.
 func (b *blockLowerer) allocate(buf *tir.Buffer, s tir.Stmt) *tir.Allocate {
-	a := &tir.Allocate{Buffer: buf, Body: s}
-	if v := b.double[buf]; v != "" {
-		a.Attrs = map[string]string{tir.DoubleBuffer: v}
+	return &tir.Allocate{Buffer: buf, Attrs: b.attrs[buf], Body: s}
+}
+
+// note keeps what a block says of a buffer that it writes, for the allocation.
+func (b *blockLowerer) note(block *tir.Block, buf *tir.Buffer) {
+	set := func(key, value string) {
+		if b.attrs[buf] == nil {
+			b.attrs[buf] = map[string]string{}
+		}
+		b.attrs[buf][key] = value
 	}
-	return a
+	if v := block.Attrs[tir.DoubleBuffer]; v != "" {
+		set(tir.DoubleBuffer, v)
+	}
+	if v := block.Attrs[tir.StorageAlign]; v != "" && buf.Strides != nil {
+		set(tir.StorageAlign, v)
+	}
 }
 
 func (b *blockLowerer) stmt(s tir.Stmt) (tir.Stmt, error) {
@@ -289,9 +301,7 @@ func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
 		if s, ok := e.(*tir.Store); ok {
 			b.pins[s.Buffer] = append(b.pins[s.Buffer], carried...)
 			b.inits[s.Buffer] = b.inits[s.Buffer] || block.Init != nil
-			if v := block.Attrs[tir.DoubleBuffer]; v != "" {
-				b.double[s.Buffer] = v
-			}
+			b.note(block, s.Buffer)
 		}
 		return true
 	})
