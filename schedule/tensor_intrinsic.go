@@ -36,7 +36,7 @@ type Intrinsic struct {
 //	fma16     C[16] += a · B[16]           a row of a register tile
 //	outer4x4  C[4, 4] += A[4] ⊗ B[4]       a register tile
 //	dot4      c += A[4] · B[4]             int8, the sum in int32
-//	dot4x16   C[16] += B[16, 4] · A[4]     int8, the sums in int32
+//	dot4x16   C[16] += A[4] · B[4, 16]     int8, the sums in int32
 func Intrinsics() []Intrinsic { return slices.Clone(intrinsics()) }
 
 var intrinsics = sync.OnceValue(func() []Intrinsic {
@@ -117,23 +117,23 @@ func dot4(A: int8[4], B: int8[4], C0: int32[], out C: int32[]):
       C[] = C0[] + (int32(A[0]) * int32(B[0]) + int32(A[1]) * int32(B[1]) + (int32(A[2]) * int32(B[2]) + int32(A[3]) * int32(B[3])))
 `},
 	{"dot4x16", `
-func dot4x16(A: int8[4], B: int8[16, 4], C0: int32[16], out C: int32[16]):
+func dot4x16(A: int8[4], B: int8[4, 16], C0: int32[16], out C: int32[16]):
   block root():
     for j in range(0, 16):
       for k in range(0, 4):
         block C(v: spatial[16] = j, r: reduce[4] = k):
-          reads A[r +: 1], B[v +: 1, r +: 1], C0[v +: 1]
+          reads A[r +: 1], B[r +: 1, v +: 1], C0[v +: 1]
           writes C[v +: 1]
           init:
             C[v] = C0[v]
-          C[v] = C[v] + int32(A[r]) * int32(B[v, r])
+          C[v] = C[v] + int32(A[r]) * int32(B[r, v])
 `, `
-func dot4x16(A: int8[4], B: int8[16, 4], C0: int32[16], out C: int32[16]):
+func dot4x16(A: int8[4], B: int8[4, 16], C0: int32[16], out C: int32[16]):
   block root():
     block dot4x16() opaque:
-      reads A[0 +: 4], B[0 +: 16, 0 +: 4], C0[0 +: 16]
+      reads A[0 +: 4], B[0 +: 4, 0 +: 16], C0[0 +: 16]
       writes C[0 +: 16]
-      C[ramp(0, 1, 16)] = C0[ramp(0, 1, 16)] + (int32(broadcast(A[0], 16)) * int32(B[ramp(0, 1, 16), 0]) + int32(broadcast(A[1], 16)) * int32(B[ramp(0, 1, 16), 1]) + (int32(broadcast(A[2], 16)) * int32(B[ramp(0, 1, 16), 2]) + int32(broadcast(A[3], 16)) * int32(B[ramp(0, 1, 16), 3])))
+      C[ramp(0, 1, 16)] = C0[ramp(0, 1, 16)] + (int32(broadcast(A[0], 16)) * int32(B[0, ramp(0, 1, 16)]) + int32(broadcast(A[1], 16)) * int32(B[1, ramp(0, 1, 16)]) + (int32(broadcast(A[2], 16)) * int32(B[2, ramp(0, 1, 16)]) + int32(broadcast(A[3], 16)) * int32(B[3, ramp(0, 1, 16)])))
 `},
 }
 
