@@ -43,7 +43,7 @@ func (c *kernelChecker) may(what On) bool { return what&c.on != 0 }
 
 func (c *kernelChecker) kernel(k *tir.Kernel) error {
 	for _, b := range k.Params {
-		if _, err := c.scope.Buffer(b); err != nil {
+		if err := c.scope.Param(b); err != nil {
 			return err
 		}
 	}

@@ -51,6 +51,17 @@ func (s *Scope) Buffer(b *tir.Buffer) (undo func(), err error) {
 	return func() { delete(s.bufs, b) }, nil
 }
 
+// Param declares a parameter: a buffer of global or texture scope.
+func (s *Scope) Param(b *tir.Buffer) error {
+	if _, err := s.Buffer(b); err != nil {
+		return err
+	}
+	if b.Scope != tir.Global && b.Scope != tir.Texture && b.Scope != "" {
+		return fmt.Errorf("parameter %s is in scope %s, wanted global or texture", b.Name, b.Scope)
+	}
+	return nil
+}
+
 func typeText(t tir.Type) string {
 	if t.Lanes == 1 {
 		return t.DType.String()

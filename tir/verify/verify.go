@@ -58,7 +58,7 @@ func (v *verifier) function(f *tir.Func) error {
 		return fmt.Errorf("%d outputs of %d parameters", f.Outputs, len(f.Params))
 	}
 	for _, b := range f.Params {
-		if _, err := v.scope.Buffer(b); err != nil {
+		if err := v.scope.Param(b); err != nil {
 			return err
 		}
 	}

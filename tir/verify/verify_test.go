@@ -52,6 +52,11 @@ func TestIllegal(t *testing.T) {
 		{"        C[w] = select", "        while w < 3:\n          C[w] = select", "C: a while outside an opaque block"},
 		{"        C[w] = select", "        allocate U: float32[3]:\n          C[w] = select", "C: an allocation of U outside an opaque block"},
 		{"range(0, 3)", "range(0, 3, kind=bound, thread=\"blockIdx.w\")", `io: the loop is bound to "blockIdx.w", which is no grid axis`},
+		{"A: float32[10, 32]", "A: float32[10, 32] local", "f: parameter A is in scope local, wanted global or texture"},
+		{"T: float32[10] local", "T: float32[10] strides [0] local", "root: strides [0] of buffer T of shape (10,) put two elements in one place"},
+		{"for k in range(0, 32)", "for k in range(0, 32, kind=vectorized)", "T: the reduce variable r is driven by loop k, which is vectorized: its iterations are not independent"},
+		{"for k in range(0, 32)", "for k in range(0, 32, kind=bound, thread=\"threadIdx.y\")", "T: the reduce variable r is driven by loop k, which is bound to threadIdx.y: its iterations are not independent"},
+		{"reads A[v +: 1, r +: 1]", "reads A[v +: 1, r +: 1], T[v +: 1]", ""},
 		{"range(0, 3)", "range(0, 3, thread=\"blockIdx.x\")", `io: the serial loop names grid axis "blockIdx.x"`},
 	} {
 		text := strings.Replace(legal, c.from, c.to, 1)
@@ -59,6 +64,10 @@ func TestIllegal(t *testing.T) {
 		f, err := tirtext.Parse("edited", text)
 		require.NoError(t, err, text)
 		err = verify.Verify(f)
+		if c.want == "" {
+			require.NoError(t, err, text)
+			continue
+		}
 		require.EqualError(t, err, "verify: "+c.want)
 		require.True(t, errors.Is(err, diag.ErrInvalid))
 	}
@@ -84,6 +93,9 @@ func TestMalformed(t *testing.T) {
 	}{
 		{wrap(store(out, one, i)), "root: variable i is not in scope"},
 		{wrap(store(other, one, tir.I(0))), "root: buffer O is not in scope"},
+		{wrap(&tir.Barrier{Scope: tir.Shared}), "root: a barrier stands in a function; the loop passes put them"},
+		{wrap(&tir.BlockRealize{Block: &tir.Block{Name: "b", Reads: []tir.Region{tir.Whole(other)}, Body: store(out, one, tir.I(0))}}),
+			"b: a region is of buffer O, which is not in scope"},
 		{wrap(store(out, one)), "root: 0 indices for buffer C of shape (4,)"},
 		{wrap(store(out, tir.I(1), tir.I(0))), "root: the value stored to C is int64, wanted float32"},
 		{wrap(store(out, one, vector)), "root: the value stored to C is float32, wanted float32 of 4 lanes"},
