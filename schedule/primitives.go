@@ -55,6 +55,9 @@ func Primitives() []Primitive {
 		// blocks and tensor instructions
 		{"blockize", "loop", func(c *Call) { c.Give(c.S.Blockize(c.Loop(0))) }},
 		{"tensorize", `block or loop, "instruction"`, tensorize},
+		// padding
+		{"pad_einsum", "block, [multiples]", func(c *Call) { c.S.PadEinsum(c.Block(0), c.Numbers(1)...) }},
+		{"decompose_padding", "block, loop", func(c *Call) { c.Give(c.S.DecomposePadding(c.Block(0), c.Loop(1))) }},
 		// storage and layout
 		{"set_scope", `block, buffer?, "scope"`, setScopeCall},
 		{"set_axis_separator", `block, "read" or "write", buffer, [axes]`, func(c *Call) {
