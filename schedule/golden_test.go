@@ -74,14 +74,14 @@ func readProgram(t *testing.T, path string) *tir.Func {
 	return nil
 }
 
-func readTir(t *testing.T, path string) *tir.Func {
+func readTir(t testing.TB, path string) *tir.Func {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return parseTir(t, path, string(text))
 }
 
-func parseTir(t *testing.T, path, text string) *tir.Func {
+func parseTir(t testing.TB, path, text string) *tir.Func {
 	t.Helper()
 	f, err := tirtext.Parse(path, text)
 	require.NoError(t, err)
@@ -90,8 +90,7 @@ func parseTir(t *testing.T, path, text string) *tir.Func {
 }
 
 // sameResults interprets two functions on the same inputs, small whole numbers, so that sums are exact in any order.
-func sameResults(t *testing.T, want, got *tir.Func) {
-	t.Helper()
+func sameResults(t require.TestingT, want, got *tir.Func) {
 	require.Equal(t, len(want.Params), len(got.Params))
 	a, b := arguments(want), arguments(got)
 	require.NoError(t, interp.Run(context.Background(), want, a, interp.Options{}))

@@ -16,8 +16,7 @@ type instances struct {
 	around  []*instances // of the blocks around it: block, values, loops
 	starts  *instances   // the one of them whose initial value this is a part of
 	where   tir.Expr
-	top     tir.Stmt // the root's statement that holds it
-	known   bool     // every loop has bounds that are known
+	known   bool // every loop has bounds that are known
 	vars    []proof.Var
 	effects []access
 }
@@ -39,22 +38,12 @@ type gatherer struct {
 	where tir.Expr
 	outer []*instances
 	init  *instances // the block whose initial value is being walked
-	top   tir.Stmt
 }
 
 // gather returns the runs of all blocks with statements, in the order of execution.
 func gather(f *tir.Func) []*instances {
 	g := &gatherer{env: map[*tir.Var]tir.Expr{}}
-	body := f.Root().Body
-	if seq, ok := body.(*tir.Seq); ok {
-		for _, s := range seq.Stmts {
-			g.top = s
-			g.stmt(s)
-		}
-	} else if body != nil {
-		g.top = body
-		g.stmt(body)
-	}
+	g.stmt(f.Root().Body)
 	return g.list
 }
 
@@ -93,7 +82,7 @@ func (g *gatherer) realize(r *tir.BlockRealize) {
 		g.env[iv.Var] = values[i]
 	}
 	if b.Opaque || !holdsBlock(b.Body) {
-		x := &instances{realize: r, block: b, loops: g.loops, values: values, around: g.outer, starts: g.init, where: where, top: g.top}
+		x := &instances{realize: r, block: b, loops: g.loops, values: values, around: g.outer, starts: g.init, where: where}
 		x.ranges()
 		x.access(g.env)
 		g.list = append(g.list, x)

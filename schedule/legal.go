@@ -31,25 +31,6 @@ type Obligation struct {
 	about []tir.Stmt // the nests that the claim was made from
 }
 
-// proven remembers claims by what they were made from: nodes do not change.
-type proven map[string]bool
-
-// check decides an obligation, once for the same nests.
-func (p proven) check(o *Obligation) error {
-	if o.Fault != nil {
-		return o.Fault
-	}
-	key := fmt.Sprintf("%v %s %p", o.Claim.Kind, o.Key, o.about)
-	if p[key] {
-		return nil
-	}
-	err := o.Check()
-	if err == nil {
-		p[key] = true
-	}
-	return err
-}
-
 // prove decides whether the step that was taken keeps the meaning of the function: each obligation holds, or did not hold
 // before either.
 func (s *Schedule) prove(step string) {
@@ -146,7 +127,7 @@ func (l *lawyer) result(program *tir.Func, b *tir.Buffer) {
 	for _, x := range gather(program) {
 		for _, s := range x.writes(b, 0) {
 			key := "result " + b.Name + " of " + x.block.Name
-			l.claim(key, &proof.Claim{Kind: proof.Cover, Subject: key, Side: s, By: now}, l.writers[b]...)
+			l.claim(key, &proof.Claim{Kind: proof.Cover, Subject: key, Side: s, By: now})
 		}
 	}
 }
@@ -188,12 +169,8 @@ type lawyer struct {
 	list    []*Obligation
 }
 
-func (l *lawyer) claim(key string, c *proof.Claim, about ...*instances) {
-	o := &Obligation{Claim: c, Key: key}
-	for _, x := range about {
-		o.about = append(o.about, x.top)
-	}
-	l.list = append(l.list, o)
+func (l *lawyer) claim(key string, c *proof.Claim) {
+	l.list = append(l.list, &Obligation{Claim: c, Key: key})
 }
 
 func (l *lawyer) fault(key, format string, args ...any) {
@@ -233,7 +210,7 @@ func (l *lawyer) order(x *instances) {
 		for i, iv := range o.block.Iters {
 			if iv.Kind == tir.Ordered {
 				l.claim("order of "+o.block.Name+" around "+x.block.Name, &proof.Claim{Kind: proof.Monotone, Subject: "block " + o.block.Name,
-					Side: proof.Side{Vars: x.vars, Where: x.where, Map: o.values[i : i+1]}}, x)
+					Side: proof.Side{Vars: x.vars, Where: x.where, Map: o.values[i : i+1]}})
 			}
 		}
 	}
@@ -242,7 +219,7 @@ func (l *lawyer) order(x *instances) {
 // each states that a block takes the points of some variables once: all points of their range, or those that it took before;
 // of a block that the step made, its condition says which points there are.
 func (l *lawyer) each(key string, c *proof.Claim, x *instances) {
-	l.claim(key, c, x)
+	l.claim(key, c)
 	once := *c
 	once.Kind, once.Range = proof.Injection, nil
 	if len(c.Fixed) == 0 {
@@ -345,7 +322,7 @@ func (l *lawyer) reduction(key string, x *instances, whole *proof.Claim) {
 		Side: proof.Side{Vars: loopsR, Where: whereR, Map: valuesR}, Range: rangeR}, x)
 	if len(inner) > 0 {
 		l.claim(key+" (inside the reduction)", &proof.Claim{Kind: proof.Injection, Subject: whole.Subject, Fixed: outer,
-			Side: proof.Side{Vars: inner, Where: whereS, Map: valuesS}}, x)
+			Side: proof.Side{Vars: inner, Where: whereS, Map: valuesS}})
 	}
 }
 
@@ -413,20 +390,18 @@ func (l *lawyer) started(x *instances, a access, o *instances) {
 	c.Vars = append(append(append([]proof.Var{}, reduce...), x.vars[n:]...), a.side.Vars...)
 	c.Where = tir.All(x.where, a.side.Where)
 	update := proof.Side{Map: a.side.Map, Where: tir.All(c.Where, first), Vars: append(append([]proof.Var{}, x.vars[n:]...), a.side.Vars...)}
-	about := []*instances{x}
 	for _, w := range l.runs {
 		if w.starts != o || !w.stores(a.buffer) {
 			continue
 		}
-		about = append(about, w)
 		for _, s := range w.writes(a.buffer, n) {
 			only := &proof.Claim{Kind: proof.Cover, Subject: key + " alone", Fixed: x.vars[:n], Side: s, By: []proof.Side{update}}
-			l.claim(key+" alone", only, x, w)
+			l.claim(key+" alone", only)
 			s.Vars = append(append([]proof.Var{}, reduce...), s.Vars...)
 			c.By = append(c.By, s)
 		}
 	}
-	l.claim(key, c, about...)
+	l.claim(key, c)
 }
 
 // accumulates reports whether a load is the accumulator of a reduction that writes the initial value itself.
@@ -467,7 +442,7 @@ func (l *lawyer) covered(at int, x *instances, a access) {
 		c.By = append(c.By, w.writes(a.buffer, common(x, w))...)
 		l.complete(key, w, x, a.buffer)
 	}
-	l.claim(key, c, append(before, x)...)
+	l.claim(key, c)
 	if x.stores(a.buffer) {
 		return // parts of a reduction come in any order
 	}
@@ -479,7 +454,7 @@ func (l *lawyer) covered(at int, x *instances, a access) {
 		d := &proof.Claim{Kind: proof.Disjoint, Subject: key + " before " + w.block.Name + " writes it", Fixed: x.vars[:n], Side: a.side, By: w.writes(a.buffer, n)}
 		d.Vars = append(append([]proof.Var{}, x.vars[n:]...), a.side.Vars...)
 		d.Where = c.Where
-		l.claim(key+" when complete", d, x, w)
+		l.claim(key+" when complete", d)
 	}
 }
 
@@ -510,7 +485,7 @@ func (l *lawyer) complete(key string, w, x *instances, b *tir.Buffer) {
 		if len(values) == 0 || run == x && !x.stores(b) {
 			continue
 		}
-		l.claim(key+" when complete", &proof.Claim{Kind: proof.Constant, Subject: "reduction " + run.block.Name, Fixed: run.vars[:n], Side: proof.Side{Vars: run.vars[n:], Map: values}}, run)
+		l.claim(key+" when complete", &proof.Claim{Kind: proof.Constant, Subject: "reduction " + run.block.Name, Fixed: run.vars[:n], Side: proof.Side{Vars: run.vars[n:], Map: values}})
 	}
 }
 
@@ -569,7 +544,7 @@ func (l *lawyer) drives(f *tir.For, x *instances) {
 			}
 		}
 		l.claim(fmt.Sprintf("%v loop %s and reduction %s", f.Kind, f.Var.Name, x.block.Name),
-			&proof.Claim{Kind: proof.Constant, Subject: "reduction " + x.block.Name, Fixed: own, Side: proof.Side{Vars: others, Map: values}}, x)
+			&proof.Claim{Kind: proof.Constant, Subject: "reduction " + x.block.Name, Fixed: own, Side: proof.Side{Vars: others, Map: values}})
 	}
 }
 
@@ -620,5 +595,5 @@ func (l *lawyer) distinct(f *tir.For, at int, b *tir.Buffer, runs []*instances) 
 		}
 	}
 	c.Side, c.By = sides[0], sides[1:]
-	l.claim(key, c, runs...)
+	l.claim(key, c)
 }

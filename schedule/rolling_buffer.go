@@ -273,16 +273,16 @@ func (l *lawyer) rolled(key string, x *instances, a access) bool {
 		now = append(now, carry.other(side, tir.LE))
 		later = append(later, carry.other(side, tir.GT))
 	}
-	l.claim(key, &proof.Claim{Kind: proof.Cover, Subject: key, Fixed: fixed, Side: read, By: now}, w, x)
+	l.claim(key, &proof.Claim{Kind: proof.Cover, Subject: key, Fixed: fixed, Side: read, By: now})
 	turns := int64(1)
 	for _, f := range w.vars[carry.from:shared] {
 		turns = min(turns*max(f.Extent, 1), proof.Budget)
 	}
-	l.claim(key+" before it is overwritten", &proof.Claim{Kind: proof.Disjoint, Subject: key + " before it is overwritten", Fixed: fixed, Side: beyond(read, axis, size, turns), By: now}, w, x)
+	l.claim(key+" before it is overwritten", &proof.Claim{Kind: proof.Disjoint, Subject: key + " before it is overwritten", Fixed: fixed, Side: beyond(read, axis, size, turns), By: now})
 	for _, side := range w.writes(a.buffer, shared) {
 		side, _ := unrolled(side, axis, size)
 		l.claim(key+" in order", &proof.Claim{Kind: proof.Disjoint, Subject: fmt.Sprintf("%s writes %s in order", w.block.Name, a.buffer.Name),
-			Fixed: w.vars[:shared], Side: beyond(side, axis, -size, turns), By: later}, w)
+			Fixed: w.vars[:shared], Side: beyond(side, axis, -size, turns), By: later})
 	}
 	return true
 }

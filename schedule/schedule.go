@@ -20,7 +20,7 @@ import (
 type Schedule struct {
 	fn      *tir.Func
 	program *tir.Func // what the schedule began with
-	proven  proven
+	proven  *proven
 	legal   *tir.Func // what the last step that was accepted left
 	taken   *tir.Func // what the last step of the trace left
 	trace   *Trace
@@ -86,7 +86,7 @@ func New(f *tir.Func) *Schedule { return NewWith(f, Options{}) }
 
 // NewWith starts a schedule of f, which must be in block form, with options.
 func NewWith(f *tir.Func, opts Options) *Schedule {
-	return &Schedule{fn: f, program: f, proven: proven{}, legal: f, taken: f, trace: &Trace{}, opts: opts, random: opts.Seed}
+	return &Schedule{fn: f, program: f, proven: newProven(), legal: f, taken: f, trace: &Trace{}, opts: opts, random: opts.Seed}
 }
 
 // Fork returns a copy of the schedule whose sampling primitives draw from another seed.
@@ -94,6 +94,7 @@ func (s *Schedule) Fork(seed uint64) *Schedule {
 	c := *s
 	c.trace = &Trace{Steps: s.trace.Steps[:len(s.trace.Steps):len(s.trace.Steps)]}
 	c.random = seed
+	c.proven = newProven()
 	return &c
 }
 

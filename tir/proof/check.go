@@ -333,6 +333,9 @@ func has(list []Var, v *tir.Var) bool {
 }
 
 func (k *checker) imageOf(p part) error {
+	if k.imageByForm(p) {
+		return nil
+	}
 	c := k.claim
 	exprs := c.Side.at(p.exprs)
 	fixed := used(c.Fixed, exprs, p.conds)

@@ -114,6 +114,9 @@ func (k *checker) coverGroup(axes []int, groups [][]int, by []Side) error {
 	writers := make([]part, len(by))
 	for i, s := range by {
 		w := partOf(s, axes, groups, true)
+		if len(axes) == 1 && coveredByForm(exprs[0], own, s.Map[axes[0]], w) {
+			return nil
+		}
 		writers[i] = w
 		all = append(all, s.at(axes), w.conds)
 	}
@@ -251,6 +254,15 @@ func (k *checker) distinctIn(loop *tir.Var, axes []int, groups [][]int, sides []
 		}
 		parts[i].conds = using(parts[i].conds, s.Vars) // without the others it says more
 		all = append(all, s.at(axes), parts[i].conds)
+	}
+	if loop != nil && len(axes) == 1 {
+		exprs := make([]tir.Expr, len(sides))
+		for i, s := range sides {
+			exprs[i] = s.Map[axes[0]]
+		}
+		if distinctByForm(loop, exprs, parts) {
+			return nil
+		}
 	}
 	fixed := used(c.Fixed, all...)
 	for i, s := range sides {
