@@ -74,14 +74,20 @@ func readProgram(t *testing.T, path string) *tir.Func {
 	return nil
 }
 
-func readTir(t testing.TB, path string) *tir.Func {
+// tb is a test, of package testing or of rapid.
+type tb interface {
+	require.TestingT
+	Helper()
+}
+
+func readTir(t tb, path string) *tir.Func {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return parseTir(t, path, string(text))
 }
 
-func parseTir(t testing.TB, path, text string) *tir.Func {
+func parseTir(t tb, path, text string) *tir.Func {
 	t.Helper()
 	f, err := tirtext.Parse(path, text)
 	require.NoError(t, err)
