@@ -74,19 +74,45 @@ type use struct {
 
 // flow is what a statement does, as far as no barrier orders it inside.
 type flow struct {
-	first, last []*use // that may be reached from its begin, and may reach its end, without a barrier
-	cut         bool   // every way through it has a barrier
+	first, last []*use    // that may be reached from its begin, and may reach its end, without a barrier
+	cut         tir.Scope // the barrier that every way through it has; empty for none
 }
 
 func (f *flow) then(g flow) {
-	if !f.cut {
-		f.first = append(f.first, g.first...)
+	f.first = append(f.first, past(g.first, f.cut)...)
+	f.last = append(past(f.last, g.cut), g.last...)
+	f.cut = stronger(f.cut, g.cut)
+}
+
+// stronger returns the scope of a barrier that does what two do.
+func stronger(a, b tir.Scope) tir.Scope {
+	if rank(a) >= rank(b) {
+		return a
 	}
-	if g.cut {
-		f.last, f.cut = slices.Clone(g.last), true
-	} else {
-		f.last = append(f.last, g.last...)
+	return b
+}
+
+// rank orders barriers by what they order.
+func rank(barrier tir.Scope) int {
+	switch barrier {
+	case "":
+		return 0
+	case tir.Shared:
+		return 1
 	}
+	return 2
+}
+
+// past returns the accesses that a barrier does not order: one of shared memory orders no global memory, and none brings
+// back what another work-item has for itself.
+func past(uses []*use, barrier tir.Scope) []*use {
+	var list []*use
+	for _, u := range uses {
+		if barrier == "" || isPrivate(u.buf) || barrier == tir.Shared && u.buf.Scope != tir.Shared {
+			list = append(list, u)
+		}
+	}
+	return list
 }
 
 func (b *barriers) fail(err error) {
@@ -145,7 +171,7 @@ func (b *barriers) stmt(s tir.Stmt, c *around, before []*use) (tir.Stmt, flow) {
 		}
 		return n.WithBody(body), f
 	case *tir.Barrier:
-		return n, flow{cut: true}
+		return n, flow{cut: n.Scope}
 	case *tir.Store:
 		uses := b.loads(n.Value, c)
 		for _, i := range n.Indices {
@@ -236,19 +262,27 @@ func (b *barriers) loads(e tir.Expr, c *around) []*use {
 func (b *barriers) seq(n *tir.Seq, c *around, before []*use) (tir.Stmt, flow) {
 	var list []tir.Stmt
 	var whole flow
+	var latest *tir.Barrier // put in here, and nothing else since that orders anything
+	var old, pending []*use // accesses before it that it does not order, and those since
 	changed := false
-	var pending []*use
 	for _, s := range n.Stmts {
-		to, f := b.stmt(s, c, append(slices.Clone(before), pending...))
-		if scope := b.exchange(pending, f.first, c, nil); scope != "" {
-			list = append(list, &tir.Barrier{Scope: scope})
-			whole.then(flow{cut: true})
-			before, pending, changed = nil, nil, true
+		to, f := b.stmt(s, c, slices.Concat(before, old, pending))
+		need := b.exchange(pending, f.first, c, nil)
+		late := b.exchange(old, f.first, c, nil)
+		switch {
+		case need == "" && late != "" && latest != nil: // the barrier that is there can order that too
+			latest.Scope = stronger(latest.Scope, late)
+			before, old = past(before, latest.Scope), past(old, latest.Scope)
+		case need != "" || late != "":
+			latest, changed = &tir.Barrier{Scope: stronger(need, late)}, true
+			list = append(list, latest)
+			whole.then(flow{cut: latest.Scope})
+			before, old, pending = past(before, latest.Scope), past(slices.Concat(old, pending), latest.Scope), nil
 		}
 		list, changed = append(list, to), changed || to != s
 		whole.then(f)
-		if f.cut {
-			before, pending = nil, nil
+		if f.cut != "" {
+			before, old, pending, latest = past(before, f.cut), past(slices.Concat(old, pending), f.cut), nil, nil
 		}
 		pending = append(pending, f.last...)
 	}
@@ -285,24 +319,21 @@ func (b *barriers) loop(n *tir.For, c *around, before []*use) (tir.Stmt, flow) {
 		if scope := b.exchange(f.last, f.first, inner, n); scope != "" {
 			stop := &tir.Barrier{Scope: scope}
 			if outer := b.exchange(before, f.first, c, nil); outer != "" && sure {
-				if outer == tir.Global {
-					stop.Scope = outer
-				}
+				stop.Scope = stronger(scope, outer)
 				body = tir.Block1(append([]tir.Stmt{stop}, flatten(body)...)...)
-				f.first, f.cut = nil, true
+				f.first = past(f.first, stop.Scope)
 			} else {
 				body = tir.Block1(append(flatten(body), stop)...)
-				f.last, f.cut = nil, true
+				f.last = past(f.last, stop.Scope)
 			}
+			f.cut = stronger(f.cut, stop.Scope)
 		}
 	}
-	f.cut = f.cut && sure
-	whole := flow{first: bounds, last: bounds}
-	if f.cut {
-		whole.then(f)
-	} else {
-		whole.first, whole.last = append(whole.first, f.first...), append(whole.last, f.last...)
+	if !sure {
+		f.cut = ""
 	}
+	whole := flow{first: bounds, last: bounds}
+	whole.then(f)
 	if body == n.Body {
 		return n, whole
 	}
@@ -327,9 +358,9 @@ func (b *barriers) ifs(n *tir.If, c *around, before []*use) (tir.Stmt, flow) {
 	then, f := side(n.Then, n.Cond)
 	els, g := side(n.Else, &tir.Not{A: n.Cond})
 	whole := flow{first: append(slices.Clone(uses), append(f.first, g.first...)...), last: append(slices.Clone(uses), append(f.last, g.last...)...)}
-	if f.cut && g.cut {
-		whole.cut = true
-		whole.last = append(slices.Clone(f.last), g.last...)
+	if weaker := min(rank(f.cut), rank(g.cut)); weaker > 0 {
+		whole.cut = [...]tir.Scope{"", tir.Shared, tir.Global}[weaker]
+		whole.last = append(past(uses, whole.cut), append(f.last, g.last...)...)
 	}
 	if then == n.Then && els == n.Else {
 		return n, whole
