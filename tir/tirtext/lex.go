@@ -72,112 +72,139 @@ const maxWords = 250_000
 // maxText bounds a text, in bytes; a token takes up to 32 times as many.
 const maxText = 64 << 20
 
-// lex splits text in tokens; the depth of a line's blanks becomes indents and dedents.
+// lexer splits a text in tokens; the depth of a line's blanks becomes indents and dedents.
+type lexer struct {
+	file, text  string
+	out         []token
+	levels      []int // of indentation, open ones
+	brackets    int   // open ones: lines end only outside
+	line, start int   // and where it starts
+	at          int
+	first       int  // token of the line
+	fresh       bool // nothing of the line was read
+}
+
 func lex(file, text string) ([]token, error) {
 	if len(text) > maxText {
 		return nil, invalidAt(file, 1, 1, "the text has %d bytes, wanted at most %d", len(text), maxText)
 	}
-	out := make([]token, 0, min(len(text)/4+8, 1<<16))
-	levels := []int{0}
-	brackets := 0
-	line, start := 1, 0
-	i, fresh := 0, true
-	emit := func(k tokenKind, s string, at int) {
-		out = append(out, token{kind: k, text: s, line: int32(line), col: int32(at - start + 1)})
-	}
-	first := 0 // token of the statement
-	for i < len(text) {
-		if len(out)-first > maxWords {
-			last := out[len(out)-1]
+	l := &lexer{file: file, text: text, out: make([]token, 0, min(len(text)/4+8, 1<<16)), levels: []int{0}, line: 1, fresh: true}
+	for l.at < len(text) {
+		if len(l.out)-l.first > maxWords {
+			last := l.out[len(l.out)-1]
 			return nil, invalidAt(file, int(last.line), int(last.col), "a line has more than %d words", maxWords)
 		}
-		if fresh && brackets == 0 {
-			j := i
-			for j < len(text) && text[j] == ' ' {
-				j++
-			}
-			if j == len(text) || text[j] == '\n' || text[j] == '#' || text[j] == '\r' {
-				i = j
-				fresh = false
-				continue
-			}
-			depth := j - i
-			i, fresh = j, false
-			if depth > levels[len(levels)-1] {
-				levels = append(levels, depth)
-				emit(tokIndent, "", i)
-			}
-			for depth < levels[len(levels)-1] {
-				levels = levels[:len(levels)-1]
-				emit(tokDedent, "", i)
-			}
-			if depth != levels[len(levels)-1] {
-				return nil, invalidAt(file, line, i-start+1, "indentation of %d blanks matches no line above; wanted %d", depth, levels[len(levels)-1])
-			}
+		next := l.word
+		if l.fresh && l.brackets == 0 {
+			next = l.indentation
+		}
+		if err := next(); err != nil {
+			return nil, err
+		}
+	}
+	if n := len(l.out); n > 0 && l.out[n-1].kind != tokNewline {
+		l.emit(tokNewline, 0)
+	}
+	for range l.levels[1:] {
+		l.emit(tokDedent, 0)
+	}
+	l.emit(tokEnd, 0)
+	return l.out, nil
+}
+
+// emit adds a token of the next n bytes and goes behind them.
+func (l *lexer) emit(k tokenKind, n int) {
+	l.out = append(l.out, token{kind: k, text: l.text[l.at : l.at+n], line: int32(l.line), col: int32(l.at - l.start + 1)})
+	l.at += n
+}
+
+func (l *lexer) fail(format string, args ...any) error {
+	return invalidAt(l.file, l.line, l.at-l.start+1, format, args...)
+}
+
+// indentation takes the blanks at the start of a line.
+func (l *lexer) indentation() error {
+	l.fresh = false
+	j := l.at
+	for j < len(l.text) && l.text[j] == ' ' {
+		j++
+	}
+	depth := j - l.at
+	l.at = j
+	if j == len(l.text) || l.text[j] == '\n' || l.text[j] == '#' || l.text[j] == '\r' {
+		return nil // an empty line
+	}
+	if depth > l.levels[len(l.levels)-1] {
+		l.levels = append(l.levels, depth)
+		l.emit(tokIndent, 0)
+	}
+	for depth < l.levels[len(l.levels)-1] {
+		l.levels = l.levels[:len(l.levels)-1]
+		l.emit(tokDedent, 0)
+	}
+	if want := l.levels[len(l.levels)-1]; depth != want {
+		return l.fail("indentation of %d blanks matches no line above; wanted %d", depth, want)
+	}
+	return nil
+}
+
+// word takes one token, or what is none.
+func (l *lexer) word() error {
+	rest := l.text[l.at:]
+	switch c := rest[0]; {
+	case c == '\n':
+		if n := len(l.out); l.brackets == 0 && n > 0 && l.out[n-1].kind != tokNewline && l.out[n-1].kind != tokDedent && l.out[n-1].kind != tokIndent {
+			l.emit(tokNewline, 0)
+			l.first = len(l.out)
+		}
+		l.at++
+		l.line, l.start, l.fresh = l.line+1, l.at, true
+	case c == ' ' || c == '\r':
+		l.at++
+	case c == '#':
+		if n := strings.IndexByte(rest, '\n'); n >= 0 {
+			l.at += n
+		} else {
+			l.at = len(l.text)
+		}
+	case c == '"':
+		s, n, ok := quotedAt(rest)
+		if !ok {
+			return l.fail("string has no end on its line or a bad escape")
+		}
+		l.emit(tokString, n)
+		l.out[len(l.out)-1].text = s
+	case c == '$' || isLetter(c):
+		n, err := nameLen(rest)
+		if err != "" {
+			return l.fail("%s", err)
+		}
+		l.emit(tokName, n)
+	case isDigit(c):
+		l.emit(tokNumber, numberLen(rest))
+	default:
+		return l.mark(rest)
+	}
+	return nil
+}
+
+// mark takes an operator or punctuation.
+func (l *lexer) mark(rest string) error {
+	for _, m := range marks {
+		if !strings.HasPrefix(rest, m) {
 			continue
 		}
-		switch c := text[i]; {
-		case c == '\n':
-			if n := len(out); brackets == 0 && n > 0 && out[n-1].kind != tokNewline && out[n-1].kind != tokDedent && out[n-1].kind != tokIndent {
-				emit(tokNewline, "", i)
-				first = len(out)
-			}
-			i++
-			line, start, fresh = line+1, i, true
-		case c == ' ' || c == '\r':
-			i++
-		case c == '#':
-			for i < len(text) && text[i] != '\n' {
-				i++
-			}
-		case c == '"':
-			s, n, ok := quotedAt(text[i:])
-			if !ok {
-				return nil, invalidAt(file, line, i-start+1, "string has no end on its line or a bad escape")
-			}
-			emit(tokString, s, i)
-			i += n
-		case c == '$' || isLetter(c):
-			n, err := nameLen(text[i:])
-			if err != "" {
-				return nil, invalidAt(file, line, i-start+1, "%s", err)
-			}
-			emit(tokName, text[i:i+n], i)
-			i += n
-		case isDigit(c):
-			n := numberLen(text[i:])
-			emit(tokNumber, text[i:i+n], i)
-			i += n
-		default:
-			m := ""
-			for _, o := range marks {
-				if strings.HasPrefix(text[i:], o) {
-					m = o
-					break
-				}
-			}
-			if m == "" {
-				r, _ := utf8.DecodeRuneInString(text[i:])
-				return nil, invalidAt(file, line, i-start+1, "character %q is not part of the language", r)
-			}
-			switch m {
-			case "(", "[", "{":
-				brackets++
-			case ")", "]", "}":
-				brackets = max(brackets-1, 0)
-			}
-			emit(tokMark, m, i)
-			i += len(m)
+		switch m {
+		case "(", "[", "{":
+			l.brackets++
+		case ")", "]", "}":
+			l.brackets = max(l.brackets-1, 0)
 		}
+		l.emit(tokMark, len(m))
+		return nil
 	}
-	if n := len(out); n > 0 && out[n-1].kind != tokNewline {
-		emit(tokNewline, "", i)
-	}
-	for range levels[1:] {
-		emit(tokDedent, "", i)
-	}
-	emit(tokEnd, "", i)
-	return out, nil
+	r, _ := utf8.DecodeRuneInString(rest)
+	return l.fail("character %q is not part of the language", r)
 }
 
 // quotedAt reads a Go string literal at the start of s.
