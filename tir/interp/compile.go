@@ -146,39 +146,9 @@ func (c *compiler) stmt(s tir.Stmt, root *tir.Block) func(*frame) {
 	case *tir.Store:
 		return c.store(n)
 	case *tir.Seq:
-		list := make([]func(*frame), len(n.Stmts))
-		for i, s := range n.Stmts {
-			list[i] = c.stmt(s, nil)
-		}
-		if len(list) == 2 {
-			first, second := list[0], list[1]
-			return func(f *frame) {
-				first(f)
-				second(f)
-			}
-		}
-		return func(f *frame) {
-			for _, s := range list {
-				s(f)
-			}
-		}
+		return c.seq(n)
 	case *tir.If:
-		cond, then := c.int(n.Cond), c.stmt(n.Then, nil)
-		if n.Else == nil {
-			return func(f *frame) {
-				if cond(f) != 0 {
-					then(f)
-				}
-			}
-		}
-		els := c.stmt(n.Else, nil)
-		return func(f *frame) {
-			if cond(f) != 0 {
-				then(f)
-			} else {
-				els(f)
-			}
-		}
+		return c.ifs(n)
 	case *tir.While:
 		cond, body := c.int(n.Cond), c.stmt(n.Body, nil)
 		return func(f *frame) {
@@ -220,6 +190,44 @@ func (c *compiler) stmt(s tir.Stmt, root *tir.Block) func(*frame) {
 	}
 	c.fail("unknown statement %T", s)
 	return func(*frame) {}
+}
+
+func (c *compiler) seq(n *tir.Seq) func(*frame) {
+	list := make([]func(*frame), len(n.Stmts))
+	for i, s := range n.Stmts {
+		list[i] = c.stmt(s, nil)
+	}
+	if len(list) == 2 {
+		first, second := list[0], list[1]
+		return func(f *frame) {
+			first(f)
+			second(f)
+		}
+	}
+	return func(f *frame) {
+		for _, s := range list {
+			s(f)
+		}
+	}
+}
+
+func (c *compiler) ifs(n *tir.If) func(*frame) {
+	cond, then := c.int(n.Cond), c.stmt(n.Then, nil)
+	if n.Else == nil {
+		return func(f *frame) {
+			if cond(f) != 0 {
+				then(f)
+			}
+		}
+	}
+	els := c.stmt(n.Else, nil)
+	return func(f *frame) {
+		if cond(f) != 0 {
+			then(f)
+		} else {
+			els(f)
+		}
+	}
 }
 
 // allocate gives a buffer fresh memory, none of it written.
