@@ -58,11 +58,11 @@ type walk struct {
 // block returns what a block of the page must hold.
 func (w *walk) block(f fence) string {
 	switch f.kind {
+	case "steps":
 	case "loops":
 		return w.loops()
 	default:
 		return ""
-	case "steps":
 	}
 	if f.name != w.name {
 		require.Empty(w.t, w.rest, "the end of %s is left out", w.name)
