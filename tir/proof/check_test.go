@@ -300,4 +300,8 @@ func TestClaimsPrint(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 	}
 	require.Equal(t, "bijection: block C: (io, ii) in 3 × 2..6 where io * 4 + ii < 10: (io * 4 + ii) takes each point of 10 once", c.String())
+	twice := Var{tir.NewVar("io"), 0, 3}
+	again, err := Parse((&Claim{Kind: Cover, Subject: "B", Side: Side{Vars: []Var{i}, Map: []tir.Expr{i.Var}}, By: []Side{{Vars: []Var{twice}, Map: []tir.Expr{twice.Var}}}}).String())
+	require.NoError(t, err)
+	require.Equal(t, "cover: B: what (io) in 3: (io) takes is in (io_2) in 3: (io_2)", again.String())
 }

@@ -98,21 +98,23 @@ func sides(list []Side, between string) string {
 	return strings.Join(texts, between)
 }
 
-// named returns the claim with a name of its own for each variable: a second one of a name gets a number.
+// named returns the claim with a name of its own for each variable, which needs no quotes: a second one of a name gets a number.
 func (c *Claim) named() *Claim {
-	count := map[string]int{}
+	used := map[string]bool{}
 	to := map[*tir.Var]tir.Expr{}
 	rename := func(list []Var) []Var {
 		out := append([]Var{}, list...)
 		for i, v := range out {
-			name := plain(v.Var.Name)
+			base := plain(v.Var.Name)
 			if e, done := to[v.Var]; done {
 				out[i].Var = e.(*tir.Var)
 				continue
 			}
-			if count[name]++; count[name] > 1 {
-				name = fmt.Sprintf("%s@%d", name, count[name])
+			name := base
+			for n := 2; used[name]; n++ {
+				name = fmt.Sprintf("%s_%d", base, n)
 			}
+			used[name] = true
 			w := tir.NewVar(name)
 			to[v.Var], out[i].Var = w, w
 		}
