@@ -1,136 +1,188 @@
 package transform
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/texel-ml/texel/tir"
 )
 
-// env evaluates index expressions for values of their variables.
-type env struct{ vars map[*tir.Var]int64 }
+// env holds values of variables for index expressions that are compiled against it.
+type env struct {
+	slots map[*tir.Var]int
+	vals  []int64
+	bad   bool // a value was asked for that there is not: a division by zero
+}
 
-// sweep calls f for each iteration of nested loops, until f returns false or a bound cannot be told; it reports whether it
-// came to the end.
-func (e *env) sweep(loops []*tir.For, f func() bool) bool {
-	if len(loops) == 0 {
+func newEnv() *env { return &env{slots: map[*tir.Var]int{}} }
+
+// slot returns the place of a variable's value, which it gives it.
+func (e *env) slot(v *tir.Var) int {
+	i, ok := e.slots[v]
+	if !ok {
+		i = len(e.vals)
+		e.slots[v] = i
+		e.vals = append(e.vals, 0)
+	}
+	return i
+}
+
+// nest is a loop nest over variables of an env.
+type nest struct {
+	e     *env
+	loops []nestLoop
+}
+
+type nestLoop struct {
+	slot       int
+	lo, extent func() int64
+}
+
+// nest compiles loops, outer first, and gives their variables places. It reports false when a bound depends on something
+// else than variables that have a place.
+func (e *env) nest(loops []*tir.For) (*nest, bool) {
+	n := &nest{e: e}
+	for _, f := range loops {
+		lo, ok := e.compile(f.Min)
+		extent, known := e.compile(f.Extent)
+		if !ok || !known {
+			return nil, false
+		}
+		n.loops = append(n.loops, nestLoop{e.slot(f.Var), lo, extent})
+	}
+	return n, true
+}
+
+// sweep calls f for each iteration, until f returns false; it reports whether it came to the end.
+func (n *nest) sweep(f func() bool) bool { return n.from(0, f) }
+
+func (n *nest) from(i int, f func() bool) bool {
+	if i == len(n.loops) {
 		return f()
 	}
-	n := loops[0]
-	lo, ok := e.value(n.Min)
-	extent, known := e.value(n.Extent)
-	if !ok || !known {
-		return false
-	}
-	for i := range extent {
-		e.vars[n.Var] = lo + i
-		if !e.sweep(loops[1:], f) {
+	l := &n.loops[i]
+	lo, extent := l.lo(), l.extent()
+	for v := lo; v < lo+extent; v++ {
+		n.e.vals[l.slot] = v
+		if !n.from(i+1, f) {
 			return false
 		}
 	}
-	return true
+	return !n.e.bad
 }
 
-// later calls f with the variables as they are in later iterations of a loop, for every iteration of the loops inside of it,
-// until f returns false.
-func (e *env) later(carried *tir.For, loops []*tir.For, f func(*env) bool) bool {
-	at := slices.Index(loops, carried)
-	lo, ok := e.value(carried.Min)
-	extent, known := e.value(carried.Extent)
-	if !ok || !known {
-		return false
-	}
-	to := &env{maps.Clone(e.vars)}
-	for v := e.vars[carried.Var] + 1; v < lo+extent; v++ {
-		to.vars[carried.Var] = v
-		if !to.sweep(loops[at+1:], func() bool { return f(to) }) {
+// later calls f for the iterations of loop i behind the present one, with all iterations of the loops inside.
+func (n *nest) later(i int, f func() bool) bool {
+	l := &n.loops[i]
+	for v, end := n.e.vals[l.slot]+1, l.lo()+l.extent(); v < end; v++ {
+		n.e.vals[l.slot] = v
+		if !n.from(i+1, f) {
 			return false
 		}
 	}
-	return true
+	return !n.e.bad
 }
 
-// value evaluates an expression of integers or bools without loads.
-func (e *env) value(x tir.Expr) (int64, bool) {
+// compile returns what evaluates an expression of integers and bools over variables that have a place, without loads.
+func (e *env) compile(x tir.Expr) (func() int64, bool) {
 	switch n := x.(type) {
 	case *tir.Int:
-		return n.Value, true
+		v := n.Value
+		return func() int64 { return v }, true
 	case *tir.Var:
-		v, ok := e.vars[n]
-		return v, ok
+		i, ok := e.slots[n]
+		return func() int64 { return e.vals[i] }, ok
 	case *tir.Not:
-		v, ok := e.value(n.A)
-		return 1 - v, ok
+		a, ok := e.compile(n.A)
+		return func() int64 { return 1 - a() }, ok
 	case *tir.Select:
-		c, ok := e.value(n.Cond)
-		if !ok {
-			return 0, false
-		}
-		if c != 0 {
-			return e.value(n.Then)
-		}
-		return e.value(n.Else)
+		c, okC := e.compile(n.Cond)
+		a, okA := e.compile(n.Then)
+		b, okB := e.compile(n.Else)
+		return func() int64 {
+			if c() != 0 {
+				return a()
+			}
+			return b()
+		}, okC && okA && okB
 	case *tir.Binary:
-		a, ok := e.value(n.A)
-		if !ok {
-			return 0, false
+		if t := n.A.Type(); t != tir.Index && t != tir.Bool {
+			return nil, false
 		}
-		if n.Op == tir.And && a == 0 || n.Op == tir.Or && a != 0 {
-			return a, true
+		a, okA := e.compile(n.A)
+		b, okB := e.compile(n.B)
+		if !okA || !okB {
+			return nil, false
 		}
-		b, ok := e.value(n.B)
-		if !ok || n.A.Type() != tir.Index && n.A.Type() != tir.Bool {
-			return 0, false
-		}
-		return binary(n.Op, a, b)
+		return e.binary(n.Op, a, b)
 	}
-	return 0, false
+	return nil, false
 }
 
-func binary(op tir.BinaryOp, a, b int64) (int64, bool) {
-	bit := func(v bool) (int64, bool) {
-		if v {
-			return 1, true
-		}
-		return 0, true
+func truth(v bool) int64 {
+	if v {
+		return 1
 	}
+	return 0
+}
+
+func (e *env) binary(op tir.BinaryOp, a, b func() int64) (func() int64, bool) {
 	switch op {
 	case tir.Add:
-		return a + b, true
+		return func() int64 { return a() + b() }, true
 	case tir.Sub:
-		return a - b, true
+		return func() int64 { return a() - b() }, true
 	case tir.Mul:
-		return a * b, true
+		return func() int64 { return a() * b() }, true
 	case tir.FloorDiv, tir.FloorMod, tir.Div, tir.Mod:
-		if b == 0 {
-			return 0, false
-		}
-		q := a / b
-		if op == tir.FloorDiv || op == tir.FloorMod {
-			q = floorDiv(a, b)
-		}
-		if op == tir.FloorDiv || op == tir.Div {
-			return q, true
-		}
-		return a - q*b, true
+		floors, remainder := op == tir.FloorDiv || op == tir.FloorMod, op == tir.Mod || op == tir.FloorMod
+		return func() int64 {
+			x, y := a(), b()
+			if y == 0 {
+				e.bad = true
+				return 0
+			}
+			q := x / y
+			if floors {
+				q = floorDiv(x, y)
+			}
+			if remainder {
+				return x - q*y
+			}
+			return q
+		}, true
 	case tir.Min:
-		return min(a, b), true
+		return func() int64 { return min(a(), b()) }, true
 	case tir.Max:
-		return max(a, b), true
+		return func() int64 { return max(a(), b()) }, true
 	case tir.EQ:
-		return bit(a == b)
+		return func() int64 { return truth(a() == b()) }, true
 	case tir.NE:
-		return bit(a != b)
+		return func() int64 { return truth(a() != b()) }, true
 	case tir.LT:
-		return bit(a < b)
+		return func() int64 { return truth(a() < b()) }, true
 	case tir.LE:
-		return bit(a <= b)
+		return func() int64 { return truth(a() <= b()) }, true
 	case tir.GT:
-		return bit(a > b)
+		return func() int64 { return truth(a() > b()) }, true
 	case tir.GE:
-		return bit(a >= b)
-	case tir.And, tir.Or:
-		return bit(b != 0)
+		return func() int64 { return truth(a() >= b()) }, true
+	case tir.And:
+		return func() int64 { return truth(a() != 0 && b() != 0) }, true
+	case tir.Or:
+		return func() int64 { return truth(a() != 0 || b() != 0) }, true
 	}
-	return 0, false
+	return nil, false
+}
+
+// points compiles expressions, all or none.
+func (e *env) points(list []tir.Expr) ([]func() int64, bool) {
+	out := make([]func() int64, 0, len(list))
+	for _, x := range list {
+		f, ok := e.compile(x)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, f)
+	}
+	return slices.Clip(out), true
 }

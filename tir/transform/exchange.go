@@ -110,15 +110,7 @@ func (m *meeting) find(x, y *use, guards bool) (items, groups, sure bool) {
 	if !m.canAgree(x, y, uniform) {
 		return false, false, true
 	}
-	common := m.common(x, y, rest)
-	by, ok := m.owners(x, rest, common)
-	ok = ok && m.each(y, rest, common, func(at key, who owner) bool {
-		if own, used := by[at]; used {
-			items = items || own.manyItems || own.manyGroups || own.group == who.group && own.item != who.item
-			groups = groups || own.manyGroups || own.group != who.group
-		}
-		return !(items && groups)
-	})
+	items, groups, ok := m.compare(x, y, rest)
 	if !ok {
 		items, groups = m.perhaps()
 	}
@@ -270,31 +262,46 @@ func (m *meeting) canAgree(x, y *use, dims []int) bool {
 			loops = append(loops, f)
 		}
 	}
-	points, agree := 0, false
-	compare := func(at, later *env) bool { // false ends the search
-		points++
-		for _, d := range dims {
-			here, ok := at.value(x.indices[d])
-			there, known := later.value(y.indices[d])
-			if !ok || !known || points > maxPoints/64 {
-				agree = true // as far as is known
-				return false
-			}
-			if here != there {
-				return true
-			}
+	at := func(u *use) (e *env, n *nest, values []func() int64, ok bool) {
+		e = newEnv()
+		if n, ok = e.nest(loops); !ok {
+			return nil, nil, nil, false
 		}
-		agree = true
-		return false
+		values, ok = e.points(picked(u.indices, dims))
+		return e, n, values, ok
 	}
-	e := &env{vars: map[*tir.Var]int64{}}
-	ended := e.sweep(loops, func() bool {
-		if m.carried == nil {
-			return compare(e, e)
+	e, here, valuesX, okX := at(x)
+	there, after, valuesY, okY := at(y)
+	if !okX || !okY {
+		return true
+	}
+	points, agree := 0, false
+	compare := func() bool { // false ends the search
+		points++
+		agree = true
+		for i := range dims {
+			agree = agree && valuesX[i]() == valuesY[i]()
 		}
-		return e.later(m.carried, loops, func(later *env) bool { return compare(e, later) })
+		return !agree && points < maxPoints/64
+	}
+	carried := slices.Index(loops, m.carried)
+	ended := here.sweep(func() bool {
+		copy(there.vals, e.vals) // the same loops have the same places
+		if carried < 0 {
+			return compare()
+		}
+		return after.later(carried, compare)
 	})
 	return agree || !ended
+}
+
+// picked returns the members of list at the given places.
+func picked(list []tir.Expr, places []int) []tir.Expr {
+	out := make([]tir.Expr, len(places))
+	for i, d := range places {
+		out[i] = list[d]
+	}
+	return out
 }
 
 // apart reports whether an index is k·v + rest of the same k and rest for both, where v is of different iterations: it
@@ -310,120 +317,201 @@ func (m *meeting) apart(x, y tir.Expr) bool {
 	return okX && okY && kx[v] != 0 && kx[v] == ky[v] && len(kx) == 1 && len(ky) == 1 && constant && tir.Equal(restX, restY)
 }
 
-// key is an element, the values of the common loops and the iterations of same axes, as numbers.
-type key struct{ element, common int64 }
-
-// owner is who touches: the work-item in its group, along the axes that are not the same, and the group.
+// owner is who touches an element: the work-item in its group, along the axes that are not the same, and the group.
 type owner struct {
 	item, group           int64
-	manyItems, manyGroups bool // others of one group too; of other groups
+	round                 int64 // of the loops around both; of an earlier one it counts for nothing
+	manyItems, manyGroups bool  // others of one group too; of other groups
 }
 
-// owners returns who touches each element by u.
-func (m *meeting) owners(u *use, dims []int, common []*tir.For) (map[key]owner, bool) {
-	by := map[key]owner{}
-	ok := m.each(u, dims, common, func(at key, who owner) bool {
-		if old, used := by[at]; used {
-			old.manyItems = old.manyItems || old.item != who.item && old.group == who.group
-			old.manyGroups = old.manyGroups || old.group != who.group
-			who = old
+// owners holds who touched each element, in a list, or where that would be long by number.
+type owners struct {
+	list []owner
+	more map[int64]*owner
+}
+
+const maxOwners = 1 << 20
+
+func newOwners(elems int64) *owners {
+	if elems <= maxOwners {
+		return &owners{list: make([]owner, elems)}
+	}
+	return &owners{more: map[int64]*owner{}}
+}
+
+// at returns what is known of an element, nil for one that no buffer has.
+func (o *owners) at(element int64) *owner {
+	if o.more == nil {
+		if element < 0 || element >= int64(len(o.list)) {
+			return nil
 		}
-		by[at] = who
-		return true
-	})
-	return by, ok
+		return &o.list[element]
+	}
+	w := o.more[element]
+	if w == nil {
+		w = &owner{}
+		o.more[element] = w
+	}
+	return w
 }
 
-// each calls f for each element that u touches and each work-item that does. It reports false when that cannot be told, or
-// takes too long; f may end it by returning false, which is no failure.
-func (m *meeting) each(u *use, dims []int, common []*tir.For, f func(key, owner) bool) bool {
-	strides := make([]int64, len(dims))
+// compare goes through the points of x and then those of y, for each value of the loops around both.
+func (m *meeting) compare(x, y *use, dims []int) (items, groups, ok bool) {
+	elems := int64(1)
+	for _, d := range dims {
+		elems *= int64(x.buf.Shape[d])
+	}
+	common := m.common(x, y, dims)
+	first, okX := m.visit(x, dims, common)
+	second, okY := m.visit(y, dims, common)
+	if !okX || !okY {
+		return false, false, false
+	}
+	by, round := newOwners(elems), int64(0)
+	ok = first.common.sweep(func() bool {
+		round++
+		done := first.each(func(element int64, who owner) bool {
+			w := by.at(element)
+			switch {
+			case w == nil: // outside the buffer: not our affair
+			case w.round != round:
+				*w = who
+				w.round = round
+			default:
+				w.manyItems = w.manyItems || w.item != who.item && w.group == who.group
+				w.manyGroups = w.manyGroups || w.group != who.group
+			}
+			return true
+		})
+		copy(second.e.vals, first.e.vals[:first.shared])
+		return done && second.each(func(element int64, who owner) bool {
+			if w := by.at(element); w != nil && w.round == round {
+				items = items || w.manyItems || w.manyGroups || w.group == who.group && w.item != who.item
+				groups = groups || w.manyGroups || w.group != who.group
+			}
+			return !(items && groups || items && !m.across())
+		})
+	})
+	return items, groups, ok || items && (groups || !m.across())
+}
+
+// across reports whether work-items of different groups could meet.
+func (m *meeting) across() bool {
+	_, groups := m.perhaps()
+	return groups
+}
+
+// visitor goes through the points of one access.
+type visitor struct {
+	m       *meeting
+	u       *use
+	e       *env
+	common  *nest
+	shared  int // how many variables the common loops and those of the same axes have: they come first
+	inner   *nest
+	guards  []func() int64
+	indices []func() int64
+	strides []int64
+	axes    [gridAxes]struct {
+		slot  int // of the loop's variable, -1 for none
+		lo    func() int64
+		count int64
+	}
+}
+
+// visit compiles an access. It reports false when an index depends on something that is not known here.
+func (m *meeting) visit(u *use, dims []int, common []*tir.For) (*visitor, bool) {
+	v := &visitor{m: m, u: u, e: newEnv(), strides: make([]int64, len(dims))}
 	n := int64(1)
 	for i := len(dims) - 1; i >= 0; i-- {
-		strides[i] = n
+		v.strides[i] = n
 		n *= int64(u.buf.Shape[dims[i]])
 	}
-	e := &env{vars: map[*tir.Var]int64{}}
-	ended := false
-	point := func(who owner, same int64) bool {
-		m.points++
-		if m.points > maxPoints {
-			return false
-		}
-		for _, g := range m.conditions(u) {
-			if v, ok := e.value(g); ok && v == 0 {
-				return true
+	var ok bool
+	if v.common, ok = v.e.nest(common); !ok {
+		return nil, false
+	}
+	v.shared = len(v.e.vals)
+	for axis := range v.axes {
+		a, loop := &v.axes[axis], u.bound[axis]
+		a.slot, a.count = -1, 1
+		switch {
+		case m.rel[axis] == sameIteration: // among the common loops, if anything depends on it
+		case loop != nil:
+			if a.lo, ok = v.e.compile(loop.Min); !ok {
+				return nil, false
 			}
+			a.slot = v.e.slot(loop.Var)
+			a.count, _ = tir.AsInt(loop.Extent)
+		case !u.first[axis]:
+			a.count = m.b.extents[axis]
 		}
-		at := key{common: same}
-		for i, d := range dims {
-			v, ok := e.value(u.indices[d])
-			if !ok {
-				return false
-			}
-			at.element += v * strides[i]
-		}
-		if !f(at, who) {
-			ended = true
-		}
-		return !ended
 	}
 	inner := u.loops[min(len(m.c.loops), len(u.loops)):]
 	if m.carried != nil { // its iterations differ, and those of the loops inside
 		inner = u.loops[slices.Index(u.loops, m.carried):]
 	}
-	var values int64
-	ok := e.sweep(common, func() bool {
-		values = 0
-		for _, f := range common {
-			values = values*31 + e.vars[f.Var] // told apart well enough: a clash only adds a barrier
+	if v.inner, ok = v.e.nest(inner); !ok {
+		return nil, false
+	}
+	for _, g := range m.conditions(u) {
+		if f, known := v.e.compile(g); known { // what is not known takes no point away
+			v.guards = append(v.guards, f)
 		}
-		return m.items(u, e, func(who owner) bool {
-			return e.sweep(inner, func() bool { return point(who, values) })
-		})
-	})
-	return ok || ended
+	}
+	v.indices, ok = v.e.points(picked(u.indices, dims))
+	return v, ok
 }
 
-// items calls f for each work-item that makes the access, with the variables of its bound loops set. Along an axis that no
+// each calls f for each element that the access touches and each work-item that does, until f returns false. It reports
+// false then too, and when it takes too long.
+func (v *visitor) each(f func(element int64, who owner) bool) bool {
+	return v.along(0, owner{}, func(who owner) bool {
+		return v.inner.sweep(func() bool {
+			if v.m.points++; v.m.points > maxPoints || v.e.bad {
+				return false
+			}
+			for _, g := range v.guards {
+				if g() == 0 {
+					return true
+				}
+			}
+			element := int64(0)
+			for i, index := range v.indices {
+				element += index() * v.strides[i]
+			}
+			return f(element, who)
+		})
+	})
+}
+
+// along calls f for each work-item that makes the access, with the variables of its bound loops set. Along an axis that no
 // loop around is bound to, the first does what it stores for all, and all do the rest.
-func (m *meeting) items(u *use, e *env, f func(owner) bool) bool {
-	var axes func(axis int, who owner) bool
-	axes = func(axis int, who owner) bool {
-		if axis == gridAxes {
-			return f(who)
-		}
-		loop := u.bound[axis]
-		if m.rel[axis] == sameIteration { // among the common loops, if anything depends on it
-			return axes(axis+1, who)
-		}
-		n := m.b.extents[axis]
-		lo := int64(0)
-		switch {
-		case loop != nil:
-			n, _ = tir.AsInt(loop.Extent)
-			var ok bool
-			if lo, ok = e.value(loop.Min); !ok {
-				return false
-			}
-		case u.first[axis]:
-			n = 1
-		}
-		for i := range n {
-			next := who
-			if axis < threadAxis {
-				next.group = next.group*m.b.extents[axis] + i
-			} else {
-				next.item = next.item*m.b.extents[axis] + i
-			}
-			if loop != nil {
-				e.vars[loop.Var] = lo + i
-			}
-			if !axes(axis+1, next) {
-				return false
-			}
-		}
-		return true
+func (v *visitor) along(axis int, who owner, f func(owner) bool) bool {
+	if axis == gridAxes {
+		return f(who)
 	}
-	return axes(0, owner{})
+	a := &v.axes[axis]
+	if v.m.rel[axis] == sameIteration {
+		return v.along(axis+1, who, f)
+	}
+	lo := int64(0)
+	if a.lo != nil {
+		lo = a.lo()
+	}
+	for i := range a.count {
+		next := who
+		if axis < threadAxis {
+			next.group = next.group*v.m.b.extents[axis] + i
+		} else {
+			next.item = next.item*v.m.b.extents[axis] + i
+		}
+		if a.slot >= 0 {
+			v.e.vals[a.slot] = lo + i
+		}
+		if !v.along(axis+1, next, f) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/texel-ml/texel/diag"
@@ -153,11 +154,13 @@ func (e *vthreads) stmt(s tir.Stmt) tir.Stmt {
 			return e.stmt(tir.SubstStmt(n.Body, map[*tir.Var]tir.Expr{n.Var: n.Value}))
 		}
 	case *tir.Allocate:
-		buf := n.Buffer
-		if to := e.wide[buf]; to != nil {
-			buf = to
+		to := e.wide[n.Buffer]
+		if to == nil {
+			return n.WithBody(e.stmt(n.Body))
 		}
-		return &tir.Allocate{Buffer: buf, Attrs: n.Attrs, Body: e.stmt(n.Body)}
+		attrs := maps.Clone(n.Attrs)
+		delete(attrs, tir.StorageAlign) // it counts the axes without the new one
+		return &tir.Allocate{Buffer: to, Attrs: attrs, Body: e.stmt(n.Body)}
 	}
 	return e.each(s)
 }
