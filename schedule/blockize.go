@@ -100,6 +100,14 @@ func (s *Schedule) cut(step string, at *place) *cutting {
 			return nil
 		}
 	}
+	for i, iv := range c.iters { // what runs is inside the old variables, and so inside the new ones
+		leave := c.a.Assume(c.outer)
+		last := c.a.Simplify(tir.Lt(c.steps[i], tir.I(iv.Extent)))
+		leave()
+		if !tir.IsConst(last, 1) {
+			c.outer = tir.All(c.outer, last)
+		}
+	}
 	for i, iv := range p.realize.Block.Iters {
 		c.values[i] = c.in.Simplify(c.values[i])
 		leave := c.in.Assume(c.where)
@@ -335,7 +343,7 @@ func (c *cutting) initial(name string) tir.Stmt {
 		}
 	}
 	init.Body = tir.SubstStmt(old.Init, bind)
-	init.Reads, init.Writes = tir.Accesses(init)
+	init.Reads, init.Writes = initRegions(old, init, bind)
 	return nestOf(loops, &tir.BlockRealize{Values: values, Where: substWhere(where, to), Block: init})
 }
 

@@ -313,7 +313,8 @@ func (e *einsum) fill(o *paddedOperand) tir.Stmt {
 		loops = append(loops, &tir.For{Var: l, Min: tir.I(0), Extent: tir.I(extent)})
 		idx, values = append(idx, v), append(values, l)
 		if w, ok := o.at[axis].(*tir.Var); ok && e.extent[w] > 0 {
-			inside = tir.All(inside, tir.Lt(v, tir.I(e.old[w])))
+			// A block that asks first whether an element exists may have more iterations than the operand has elements.
+			inside = tir.All(inside, tir.Lt(v, tir.I(min(e.old[w], o.buf.Shape[axis]))))
 		}
 	}
 	b.Body = &tir.Store{Buffer: o.pad, Indices: idx, Value: tir.Sel(inside, &tir.Load{Buffer: o.buf, Indices: idx}, tir.Const(o.buf.DType, 0))}

@@ -417,7 +417,7 @@ func (v *verifier) covered(b *tir.Buffer, indices []tir.Expr, store bool) error 
 			}
 			box[d] = tir.Range{Min: tir.I(0), Extent: tir.I(b.Shape[d])} // an index out of a buffer: anything
 		}
-		if !v.declared(o.block, b, box, store) {
+		if !v.declared(o.block, b, box, v.unfolded(indices, o), store) {
 			v.node = o.block.Name
 			what := "reads"
 			if store {
@@ -429,7 +429,34 @@ func (v *verifier) covered(b *tir.Buffer, indices []tir.Expr, store bool) error 
 	return nil
 }
 
-func (v *verifier) declared(block *tir.Block, b *tir.Buffer, box []tir.Range, store bool) bool {
+// unfolded returns indices as they are, and with the variables of the blocks inside o put in one by one, from the innermost
+// on: a condition that is assumed here may be about any of these variables.
+func (v *verifier) unfolded(indices []tir.Expr, o *open) [][]tir.Expr {
+	list := [][]tir.Expr{indices}
+	for i := len(v.bound) - 1; i >= o.bound; i-- {
+		w := v.bound[i]
+		if !tir.IsConst(w.r.Extent, 1) || !slices.ContainsFunc(indices, func(e tir.Expr) bool { return tir.Uses(e, w.v) }) {
+			continue
+		}
+		to := map[*tir.Var]tir.Expr{w.v: w.r.Min}
+		indices = slices.Clone(indices)
+		for d, e := range indices {
+			indices[d] = tir.Subst(e, to)
+		}
+		list = append(list, indices)
+	}
+	return list
+}
+
+// within reports whether the index of axis d certainly lies in a range, in one of its forms.
+func (v *verifier) within(r tir.Range, forms [][]tir.Expr, d int) bool {
+	return slices.ContainsFunc(forms, func(indices []tir.Expr) bool {
+		e := indices[d]
+		return e.Type() == tir.Index && v.a.Prove(tir.Bin(tir.LE, r.Min, e)) && v.a.Prove(tir.Bin(tir.LT, e, tir.Plus(r.Min, r.Extent)))
+	})
+}
+
+func (v *verifier) declared(block *tir.Block, b *tir.Buffer, box []tir.Range, forms [][]tir.Expr, store bool) bool {
 	lists := [][]tir.Region{block.Writes}
 	if !store {
 		lists = append(lists, block.Reads) // a block may read what it writes
@@ -442,7 +469,7 @@ func (v *verifier) declared(block *tir.Block, b *tir.Buffer, box []tir.Range, st
 			inside := true
 			for d := range box {
 				whole := tir.IsConst(r.Ranges[d].Min, 0) && tir.IsConst(r.Ranges[d].Extent, int64(b.Shape[d]))
-				inside = inside && (whole || v.a.Covers(r.Ranges[d:d+1], box[d:d+1]))
+				inside = inside && (whole || v.a.Covers(r.Ranges[d:d+1], box[d:d+1]) || v.within(r.Ranges[d], forms, d))
 			}
 			if inside {
 				return true

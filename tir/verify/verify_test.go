@@ -38,6 +38,37 @@ func TestLegal(t *testing.T) {
 	require.NoError(t, verify.Verify(f))
 }
 
+// nested is a block of tiles whose loops were split: the guards inside keep the accesses within what the tile declares.
+const nested = `func f(A: float32[10], out C: float32[10]):
+  block root():
+    for o in range(0, 3):
+      block tile(t: spatial[3] = o):
+        reads A[t * 4 +: 4]
+        writes C[t * 4 +: 4]
+        for i0 in range(0, 2):
+          for i1 in range(0, 3):
+            block C(v: spatial[10] = t * 4 + i0 * 3 + i1) where i0 * 3 + i1 < 4 and t * 4 + i0 * 3 + i1 < 10:
+              reads A[v +: 1]
+              writes C[v +: 1]
+              C[v] = A[v]
+`
+
+func TestNested(t *testing.T) {
+	f, err := tirtext.Parse("nested", nested)
+	require.NoError(t, err)
+	require.NoError(t, verify.Verify(f))
+	for from, to := range map[string]string{
+		"i0 * 3 + i1 < 4 and ":  "",
+		"reads A[t * 4 +: 4]":   "reads A[t * 4 +: 3]",
+		"writes C[t * 4 +: 4]":  "writes C[t * 4 + 1 +: 4]",
+		"where i0 * 3 + i1 < 4": "where i0 * 3 + i1 < 5",
+	} {
+		f, err := tirtext.Parse("nested", strings.Replace(nested, from, to, 1))
+		require.NoError(t, err)
+		require.ErrorContains(t, verify.Verify(f), "tile: the block", from)
+	}
+}
+
 // Each edit of the legal function makes it illegal.
 func TestIllegal(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
