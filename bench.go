@@ -15,6 +15,7 @@ import (
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/interp"
+	looppasses "github.com/texel-ml/texel/tir/transform"
 )
 
 // BenchOptions of Built.Bench. The zero value measures one thread for a second on random numbers.
@@ -264,7 +265,13 @@ func InterpretProgram(ctx context.Context, g *tir.Program, args []*tensor.Tensor
 	for i, p := range g.Params {
 		buffers[p] = args[i]
 	}
-	return interp.RunKernels(ctx, g.Kernels, buffers, opts)
+	for _, k := range g.Kernels {
+		opts.SerialThreads = !looppasses.Lifted(k) // a dump of a pass before that
+		if err := interp.RunKernels(ctx, []*tir.Kernel{k}, buffers, opts); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func cloneArgs(args []*tensor.Tensor) []*tensor.Tensor {

@@ -2,6 +2,7 @@ package transform_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -197,7 +198,40 @@ func TestGroupsKeepResults(t *testing.T) {
 		if err := sameResults(f, transform.Options{Device: transform.GPU}); err != nil {
 			t.Fatal(err)
 		}
+		if err := sameAtEveryStage(f); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
 	})
+}
+
+// sameAtEveryStage runs what each pass makes of f for a device with work-groups.
+func sameAtEveryStage(f *tir.Func) error {
+	var want, wrong string
+	opts := transform.Options{Device: transform.GPU, Dump: func(g *tir.Program) {
+		args := map[*tir.Buffer]*tensor.Tensor{}
+		for _, b := range g.Params {
+			args[b] = fill(b)
+		}
+		for _, k := range g.Kernels {
+			if err := interp.RunKernels(context.Background(), []*tir.Kernel{k}, args, interp.Options{SerialThreads: !transform.Lifted(k)}); err != nil && wrong == "" {
+				wrong = fmt.Sprintf("behind %s: %v\n%s", g.Stage, err, tirtext.PrintProgram(g))
+			}
+		}
+		got := string(args[g.Params[len(g.Params)-1]].Data)
+		if want == "" {
+			want = got
+		}
+		if got != want && wrong == "" {
+			wrong = fmt.Sprintf("behind %s the result differs\n%s", g.Stage, tirtext.PrintProgram(g))
+		}
+	}}
+	if _, err := transform.LowerProgram(f, opts); err != nil {
+		return err
+	}
+	if wrong != "" {
+		return errors.New(wrong)
+	}
+	return nil
 }
 
 func runRaces(k *tir.Kernel) error {

@@ -63,6 +63,14 @@ type lifter struct {
 	err     error
 }
 
+// Lifted reports whether the loops of a kernel that are bound to grid axes are outermost, one for each axis, as they are
+// behind lift-threads: only then is the body one work-item's, and barriers stand where values pass between them. Before,
+// loops over work-items are loops (see interp.Options.SerialThreads).
+func Lifted(k *tir.Kernel) bool {
+	extents, err := gridOf(k)
+	return err == nil && (&lifter{extents: extents}).lifted(k.Body)
+}
+
 // lifted reports whether all bound loops nest at the top, each of its own axis and all of its extent.
 func (l *lifter) lifted(s tir.Stmt) bool {
 	var seen [gridAxes]bool
