@@ -20,7 +20,8 @@
 // language is quoted, as in $"for"; one that another variable or buffer has too gets a number, as in i@2. A variable
 // is int64 unless its type is written; that of a scalar argument always is. Comments start with #.
 //
-// A kernel is written like a function, with its grid, and a program is its kernels behind a line that declares what they
+// In kernels, "allocate T: float32[8] local:" gives a buffer memory while the lines below run, and "barrier shared" stops the
+// work-items of a group. A kernel is written like a function, with its grid, and a program is its kernels behind a line that declares what they
 // share, with the pass that ran last:
 //
 //	program f(A: float32[64], out C: float32[64]) after "simplify"
