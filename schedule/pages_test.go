@@ -37,7 +37,11 @@ func fences(lines []string) []fence {
 		for i++; i < len(lines) && lines[i] != "```"; i++ {
 		}
 		if named {
-			list = append(list, fence{kind, name, strings.Join(lines[from:i], "\n") + "\n", from})
+			text := ""
+			if i > from {
+				text = strings.Join(lines[from:i], "\n") + "\n"
+			}
+			list = append(list, fence{kind, name, text, from})
 		}
 	}
 	return list

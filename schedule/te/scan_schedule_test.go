@@ -53,7 +53,7 @@ func TestPrimitivesInAStep(t *testing.T) {
 		"split the steps":       func(s *schedule.Schedule) { s.Split(s.Loops(s.Block("cell"))[0], 0, 2) },
 		"unroll the steps":      func(s *schedule.Schedule) { s.Unroll(s.Loops(s.Block("cell"))[0]) },
 		"a stage at the step":   func(s *schedule.Schedule) { s.ComputeAt(s.Block("twice"), s.Loops(s.Block("cell"))[0]) },
-		"layout":                func(s *schedule.Schedule) { s.TransformLayout(s.Block("twice"), 1, 0) },
+		"layout":                func(s *schedule.Schedule) { s.TransformLayout(s.Block("twice"), schedule.Write, 0, "i, j -> j, i") },
 		"read through a cache":  func(s *schedule.Schedule) { s.CacheRead(s.Block("dot"), 0, tir.Global) },
 		"write through a cache": func(s *schedule.Schedule) { s.CacheWrite(s.Block("dot"), tir.Scratch) },
 	} {

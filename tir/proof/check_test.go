@@ -253,6 +253,7 @@ func TestCheckShowsWhere(t *testing.T) {
 	fused := Side{Vars: []Var{huge}, Map: []tir.Expr{tir.Bin(tir.FloorDiv, huge.Var, tir.I(1<<20)), tir.Bin(tir.FloorMod, tir.Bin(tir.FloorDiv, huge.Var, tir.I(1<<10)), tir.I(1<<10)), tir.Bin(tir.FloorMod, huge.Var, tir.I(1<<10))}}
 	require.NoError(t, Check(&Claim{Kind: Bijection, Side: fused, Range: []int64{1 << 10, 1 << 10, 1 << 10}}))
 	require.NoError(t, Check(&Claim{Kind: Distinct, Loop: huge.Var, Side: fused}))
+	require.NoError(t, Check(&Claim{Kind: Distinct, Loop: j.Var, Side: Side{Vars: []Var{i, j}, Where: tir.Bin(tir.LT, index, tir.I(1)), Map: []tir.Expr{tir.I(0)}}}))
 	require.ErrorContains(t, Check(&Claim{Kind: Bijection, Side: fused, Range: []int64{1 << 10, 1 << 10, 1 << 9}}), "outside the range")
 	for want, c := range map[string]*Claim{
 		"bijection of B: 10 of the 11 points of the range are taken": {Kind: Bijection, Subject: "B", Side: side, Range: []int64{11}},

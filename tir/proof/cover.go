@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/texel-ml/texel/tir"
@@ -216,7 +217,7 @@ func (k *checker) distinct() error {
 		loops = []*tir.Var{nil}
 	}
 	for _, loop := range loops { // two values differ in some digit, and that must tell them apart
-		if loop != nil && extentOf(c.Vars, loop) < 2 {
+		if loop != nil && (extentOf(c.Vars, loop) < 2 || k.single(loop, sides)) {
 			continue
 		}
 		err := fmt.Errorf("all touch the only element")
@@ -239,6 +240,53 @@ func extentOf(list []Var, v *tir.Var) int64 {
 		}
 	}
 	return 0
+}
+
+// single reports whether the conditions leave at most one value of a loop, the same on all sides.
+func (k *checker) single(loop *tir.Var, sides []Side) bool {
+	only, any := int64(0), false
+	for _, s := range sides {
+		for _, p := range split(s, nil) {
+			if !has(p.vars, loop) {
+				continue
+			}
+			conds := usingOnly(p.conds, p.vars)
+			if len(conds) == 0 {
+				return false
+			}
+			w, err := k.newWalk(nil, p.vars, conds, []tir.Expr{loop})
+			if err != nil || w.each(nil, func(value []int64) error {
+				if any && value[0] != only {
+					return errMany
+				}
+				only, any = value[0], true
+				return nil
+			}) != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var errMany = errors.New("more than one value")
+
+// usingOnly returns the conditions that use no other variables than vars.
+func usingOnly(conds []tir.Expr, vars []Var) []tir.Expr {
+	var out []tir.Expr
+	for _, e := range conds {
+		only := true
+		tir.Walk(e, func(n any) bool {
+			if v, ok := n.(*tir.Var); ok {
+				only = only && has(vars, v)
+			}
+			return only
+		})
+		if only {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // distinctIn decides it of some axes, for one variable of the loop.
