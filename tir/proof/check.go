@@ -19,7 +19,22 @@ func Check(c *Claim) error {
 	if empty(c.Fixed) || empty(c.Vars) && c.Kind != Bijection && c.Kind != Onto && c.Kind != Distinct {
 		return nil
 	}
-	c, loops := inDigits(withoutEmpty(c))
+	c = withoutEmpty(c)
+	cut, loops := inDigits(c)
+	err := decide(cut, loops)
+	if err != nil && cut != c { // in the variables of the claim it reads better
+		if plain := decide(c, []*tir.Var{c.Loop}); plain != nil && !errors.Is(plain, ErrUndecided) {
+			err = plain
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%v of %s: %w", c.Kind, c.Subject, err)
+	}
+	return nil
+}
+
+// decide decides a claim of which Distinct means the given variables.
+func decide(c *Claim, loops []*tir.Var) error {
 	k := &checker{claim: c, left: Budget, loops: loops}
 	if len(c.By) > 0 || c.Kind == Distinct {
 		alike := *c
@@ -27,23 +42,17 @@ func Check(c *Claim) error {
 		alike.Side, alike.By = sides[0], sides[1:]
 		k.claim = &alike
 	}
-	var err error
 	switch c.Kind {
 	case Cover:
-		err = k.cover()
+		return k.cover()
 	case Distinct, Disjoint:
-		err = k.distinct()
+		return k.distinct()
 	case Monotone:
-		err = k.monotone()
+		return k.monotone()
 	case Constant:
-		err = k.constant()
-	default:
-		err = k.image()
+		return k.constant()
 	}
-	if err != nil {
-		return fmt.Errorf("%v of %s: %w", c.Kind, c.Subject, err)
-	}
-	return nil
+	return k.image()
 }
 
 // withoutEmpty leaves out sides without a point.
