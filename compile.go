@@ -74,6 +74,9 @@ func Compile(ctx context.Context, path string, opts Options) (c *Compiled, err e
 	if err := checkValues(opts.Values); err != nil {
 		return nil, err
 	}
+	if err := opts.Extend.check(); err != nil {
+		return nil, err
+	}
 	targets, err := parseTargets(opts.Targets)
 	if err != nil {
 		return nil, err
@@ -197,6 +200,9 @@ func (o Options) Settings() []artifact.Setting {
 	if o.KeepIR {
 		set("keep-ir", "true")
 	}
+	if o.Extend.Name != "" {
+		set("extension", o.Extend.Name)
+	}
 	slices.SortFunc(list, func(a, b artifact.Setting) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
@@ -240,7 +246,7 @@ func (j *job) variant(ctx context.Context, m *relay.Module, t *target.Target) (*
 		return nil, err
 	}
 	j.progress("lower", 0, len(v.units))
-	if err := lowerUnits(ctx, v.units, lower.Core(), t, j.opts.Workers, j.notes, func(n int) { j.progress("lower", n, len(v.units)) }); err != nil {
+	if err := lowerUnits(ctx, v.units, j.opts.Extend.tables(), t, j.opts.Workers, j.notes, func(n int) { j.progress("lower", n, len(v.units)) }); err != nil {
 		return nil, err
 	}
 	if err := j.dumpUnits(v.units); err != nil {
@@ -313,21 +319,21 @@ var fromLevel = map[string]int{
 	"choose-layout": 3, "pack-weights": 3,
 }
 
-// graphPasses returns the graph passes of an optimisation level, in their order.
-func graphPasses(level OptLevel) []graphpasses.Pass {
-	return slices.DeleteFunc(graphpasses.Passes(), func(p graphpasses.Pass) bool {
+// graphPasses returns the graph passes of an optimisation level, in their order, with those of an extension.
+func graphPasses(level OptLevel, extend *Extension) []graphpasses.Pass {
+	return slices.DeleteFunc(extend.passes(graphpasses.Passes()), func(p graphpasses.Pass) bool {
 		from, listed := fromLevel[p.Name]
 		if !listed {
 			from = 2
 		}
-		return from > level.Number()
+		return from > level.Number() && !extend.has(p.Name)
 	})
 }
 
 // graph runs the graph passes.
 func (j *job) graph(ctx context.Context, m *relay.Module, t *target.Target) (*relay.Module, error) {
-	return graphpasses.Run(ctx, m, graphPasses(j.opts.OptLevel), &graphpasses.Options{
-		Ops: relay.Core(), Target: t, Notes: j.notes, Stop: j.opts.StopAfter, Verify: j.opts.Verify,
+	return graphpasses.Run(ctx, m, graphPasses(j.opts.OptLevel, &j.opts.Extend), &graphpasses.Options{
+		Ops: j.opts.Extend.ops(), Target: t, Notes: j.notes, Stop: j.opts.StopAfter, Verify: j.opts.Verify,
 		Candidates: func(c *relay.Call) []cost.Candidate { return lower.Candidates(c, t) },
 		Observe: func(i int, p graphpasses.Pass, m *relay.Module) error {
 			return j.dump(fmt.Sprintf("%02d_%s.relay", i, p.Name), func() string { return relay.Print(m) })

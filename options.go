@@ -32,6 +32,9 @@ type Options struct {
 	// TempDir is where the code generator's files are kept while it runs; "" is the system's folder.
 	TempDir string
 
+	// Extend adds rows to the tables of operators, passes and schedule rules.
+	Extend Extension
+
 	// Progress is called when a step begins and as it advances, from one goroutine at a time; nil reports nothing.
 	Progress func(Progress)
 	// Dump is called with the text of the program after each graph pass and for each lowered function; name is a file

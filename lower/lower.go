@@ -27,8 +27,10 @@ type Result struct {
 
 // Tables holds the rows that Func uses.
 type Tables struct {
-	Ops       map[string]OpRule // by the Lower key of an operator's row
-	Schedules []ScheduleRule    // the first whose Takes accepts is used
+	Ops        map[string]OpRule    // by the Lower key of an operator's row
+	Schedules  []ScheduleRule       // the first whose Takes accepts is used
+	Extra      []ScheduleRule       // rules of an extension: asked first, and each of their steps is proven
+	Primitives []schedule.Primitive // that rules use beside the built-in ones
 }
 
 // OpRule writes the definition of one operator.
@@ -372,14 +374,18 @@ func Func(fn *relay.Function, name string, tables *Tables, t *target.Target, not
 		return nil, diag.Internal("lower", name, "the definition is wrong").By(err)
 	}
 	def.prune(f)
-	for _, rule := range tables.Schedules {
+	for i, rule := range slices.Concat(tables.Extra, tables.Schedules) {
 		if !rule.Takes(def, t) {
 			continue
 		}
-		s := schedule.NewWith(f, schedule.Options{Trust: true}) // tests prove what the rules do, step by step
+		ours := i >= len(tables.Extra) // tests prove what these do, step by step
+		s := schedule.NewWith(f, schedule.Options{Trust: ours, Primitives: tables.Primitives})
 		rule.Apply(s, def, t)
-		if s.Err() != nil {
+		switch {
+		case s.Err() != nil && ours:
 			return nil, diag.Internal("lower", name, "schedule rule %q does not fit", rule.Name).By(s.Err())
+		case s.Err() != nil:
+			return nil, diag.Invalid("lower", name, "schedule rule %q of the extension does not fit", rule.Name).By(s.Err())
 		}
 		return &Result{Func: s.Func(), Trace: s.Trace(), Rule: rule.Name, Consts: consts}, nil
 	}
