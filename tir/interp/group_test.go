@@ -207,15 +207,18 @@ func TestCancel(t *testing.T) {
 	} {
 		k := kernel(t, "kernel k(A: float32[4096], out C: float32[4096]):\n"+body)
 		args := []*tensor.Tensor{tensor.New(tensor.Float32, tensor.Shape{4096}), tensor.New(tensor.Float32, tensor.Shape{4096})}
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		start := time.Now()
-		err := interp.RunKernel(ctx, k, args, interp.Options{})
-		took := time.Since(start)
-		cancel()
-		require.ErrorIs(t, err, context.DeadlineExceeded, name)
-		require.Less(t, took, 150*time.Millisecond, name)
+		best := time.Hour // of a few tries: others may have the processor for longer than the bound
+		for try := 0; try < 5 && best > 120*time.Millisecond; try++ {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			start := time.Now()
+			err := interp.RunKernel(ctx, k, args, interp.Options{})
+			best = min(best, time.Since(start))
+			cancel()
+			require.ErrorIs(t, err, context.DeadlineExceeded, name)
+		}
+		require.LessOrEqual(t, best, 120*time.Millisecond, name)
 		if name != "vectors" {
-			err = interp.RunKernel(context.Background(), k, args, interp.Options{MaxSteps: 1000})
+			err := interp.RunKernel(context.Background(), k, args, interp.Options{MaxSteps: 1000})
 			require.ErrorContains(t, err, "above the limit of 1000 steps", name)
 		}
 	}
