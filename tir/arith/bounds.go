@@ -55,7 +55,7 @@ func (a *Analyzer) useFacts(l linear, out interval) interval {
 				out.hi = min(out.hi, floorDiv(hi, m))
 			}
 			if lo, fits := add(rest.lo, -r); fits && r < 0 && rest.lo > minInt {
-				out.lo = max(out.lo, -floorDiv(-lo, m))
+				out.lo = max(out.lo, ceilDiv(lo, m))
 			}
 		}
 	}

@@ -198,8 +198,13 @@ func (a *Analyzer) lessOfQuotient(d linear) (linear, bool) {
 	if !ok || c <= 0 || k != 1 && k != -1 {
 		return linear{}, false
 	}
-	x := a.lin(q.A)
 	rest := d.plus(linear{terms: d.terms[at : at+1]}, -1)
+	for _, t := range rest.terms { // the digits of one number are better left as they are
+		if m, ok := t.atom.(*tir.Binary); ok && m.Op == tir.FloorMod && tir.Equal(m.A, q.A) {
+			return linear{}, false
+		}
+	}
+	x := a.lin(q.A)
 	hit := lessDiv
 	var out linear
 	if k == 1 { // x//c + y < 0 is x + c·y < 0

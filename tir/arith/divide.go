@@ -14,6 +14,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
+func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
+
 func floorMod(a, b int64) int64 { return a - floorDiv(a, b)*b }
 
 func gcd(a, b int64) int64 {
@@ -117,11 +119,20 @@ func (a *Analyzer) divRest(r linear, c int64) (linear, bool) {
 	if !a.exact(r) {
 		return linear{}, false
 	}
+	if mirrored(r, c) {
+		a.hit(divMirrored)
+		return a.floorDiv(r.shifted(1-c).scale(-1), c).scale(-1), true
+	}
 	if big, _, g, ok := a.carryFree(r, c); ok {
 		a.hit(divCarryFree)
 		return a.floorDiv(big, c/g), true
 	}
 	return a.undivided(tir.FloorDiv, r, c), true
+}
+
+// mirrored reports whether r is c-1 less something.
+func mirrored(r linear, c int64) bool {
+	return r.c == c-1 && !slices.ContainsFunc(r.terms, func(t term) bool { return t.k > 0 })
 }
 
 // divDivided divides a quotient or a remainder b, plus n, by c once more.
@@ -187,7 +198,14 @@ func (a *Analyzer) floorMod(l linear, c int64) linear {
 	if !a.exact(r) {
 		return a.undivided(tir.FloorMod, l, c)
 	}
+	if mirrored(r, c) {
+		a.hit(modMirrored)
+		return a.floorMod(r.shifted(1-c).scale(-1), c).scale(-1).shifted(c - 1)
+	}
 	if l, ok := a.modOfMod(r, c); ok {
+		return l
+	}
+	if l, ok := a.joinModulo(r, c); ok {
 		return l
 	}
 	if big, rest, g, ok := a.carryFree(r, c); ok {
@@ -214,6 +232,44 @@ func (a *Analyzer) modOfMod(r linear, c int64) (linear, bool) {
 		rest := linear{terms: slices.Delete(slices.Clone(r.terms), i, i+1), c: r.c}
 		if l := a.recombine(rest.plus(x, t.k)); a.exact(x) && a.exact(l) {
 			a.hit(modMod)
+			return a.floorMod(l, c), true
+		}
+	}
+	return linear{}, false
+}
+
+// joinModulo undoes a split inside of r%%c: k·(x%%m) + n·(x//m) → k·x where c divides n - k·m.
+func (a *Analyzer) joinModulo(r linear, c int64) (linear, bool) {
+	if len(r.terms) < 2 {
+		return linear{}, false
+	}
+	for _, t := range r.terms {
+		b, ok := t.atom.(*tir.Binary)
+		if !ok || b.Op != tir.FloorMod {
+			continue
+		}
+		m, ok := tir.AsInt(b.B)
+		if !ok || m <= 0 || c > maxIndex {
+			continue
+		}
+		x := a.lin(b.A)
+		if !a.exact(x) {
+			continue
+		}
+		q := a.floorDiv(x, m)
+		rest, found := r.plus(linear{terms: []term{t}}, -1), len(q.terms) > 0
+		for _, s := range q.terms {
+			n := rest.find(s.atom)
+			want, fits := mul(floorMod(t.k, c), floorMod(m, c))
+			want, fits2 := mul(floorMod(want, c), floorMod(s.k, c))
+			found = found && n != 0 && fits && fits2 && floorMod(n-want, c) == 0
+			rest = rest.plus(linear{terms: []term{{s.atom, n}}}, -1)
+		}
+		// the constants of x and of x//m go with them
+		shift, fits := mul(t.k, m)
+		shift, fits2 := mul(shift, q.c)
+		if l := rest.plus(x, t.k).shifted(-shift); found && fits && fits2 && a.exact(l) {
+			a.hit(joinInMod)
 			return a.floorMod(l, c), true
 		}
 	}
@@ -249,18 +305,36 @@ func (a *Analyzer) carryFree(r linear, c int64) (big, rest linear, g int64, ok b
 	return linear{}, linear{}, 0, false
 }
 
-// splitBy writes r as g·big + rest with 0 <= rest < g, if the ranges show that the terms that g does not divide stay
-// within one multiple of g.
+// splitBy writes r as g·big + rest with 0 <= rest < g, if the ranges show that what g does not divide stays within one
+// multiple of g: the terms that it does not divide, or what remains of them.
 func (a *Analyzer) splitBy(r linear, g int64) (big, rest linear, ok bool) {
 	big.c, rest.c = floorDiv(r.c, g), floorMod(r.c, g)
+	large := false
 	for _, t := range r.terms {
 		if t.k%g == 0 {
 			big.terms = append(big.terms, term{t.atom, t.k / g})
 		} else {
 			rest.terms = append(rest.terms, t)
+			large = large || t.k > g || t.k < -g
 		}
 	}
 	m, ok := a.quotient(rest, g)
+	for _, div := range [...]func(x, y int64) int64{floorDiv, ceilDiv} {
+		if ok || !large {
+			break
+		}
+		big.terms, rest.terms = nil, nil
+		for _, t := range r.terms {
+			k := div(t.k, g)
+			if k != 0 {
+				big.terms = append(big.terms, term{t.atom, k})
+			}
+			if k*g != t.k {
+				rest.terms = append(rest.terms, term{t.atom, t.k - k*g})
+			}
+		}
+		m, ok = a.quotient(rest, g)
+	}
 	if !ok {
 		return big, rest, false
 	}

@@ -294,62 +294,96 @@ func (a *Analyzer) extremum(op tir.BinaryOp, x, y linear) linear {
 	return a.single(&tir.Binary{Op: op, A: p, B: q})
 }
 
-// recombine undoes splits: k·m·(y//m) + k·(y%%m) → k·y, and k·m·((y//m)%%n) + k·(y%%m) → k·(y%%(m·n)).
+// recombine undoes splits: joinDivMod, joinModMod and joinInDiv.
 func (a *Analyzer) recombine(l linear) linear {
-again:
-	if len(l.terms) < 2 || l.over {
-		return l
-	}
-	for i, t := range l.terms {
-		mod, ok := t.atom.(*tir.Binary)
-		if !ok || mod.Op != tir.FloorMod {
-			continue
-		}
-		m, ok := tir.AsInt(mod.B)
-		step, fits := mul(t.k, m)
-		if !ok || m <= 0 || !fits {
-			continue
-		}
-		y := a.lin(mod.A)
-		if !a.exact(y) {
-			continue
-		}
-		q := a.floorDiv(y, m)
-		if len(q.terms) == 0 {
-			continue
-		}
-		found := true
-		for _, s := range q.terms {
-			k, fits := mul(step, s.k)
-			found = found && fits && l.find(s.atom) == k
-		}
-		if found {
-			joined := l.plus(linear{terms: []term{t}}, -1).plus(y, t.k).plus(q, -step)
-			if joined.over {
+	for again := true; again && len(l.terms) > 1 && !l.over; {
+		again = false
+		for i, t := range l.terms {
+			b, ok := t.atom.(*tir.Binary)
+			if !ok || b.Op != tir.FloorMod && b.Op != tir.FloorDiv {
 				continue
 			}
-			a.hit(joinDivMod)
-			l = joined
-			goto again
-		}
-		for j, s := range l.terms {
-			outer, ok := s.atom.(*tir.Binary)
-			if j == i || !ok || outer.Op != tir.FloorMod || s.k != step {
+			m, ok := tir.AsInt(b.B)
+			if !ok || m <= 0 {
 				continue
 			}
-			n, ok := tir.AsInt(outer.B)
-			if !ok || n <= 0 || n > maxInt/m || !tir.Equal(outer.A, a.sorted(q).expr()) {
-				continue
+			joined, ok := l, false
+			if b.Op == tir.FloorMod {
+				joined, ok = a.joinRemainder(l, i, b, m)
+			} else {
+				joined, ok = a.joinDividend(l, i, b, m)
 			}
-			both := linear{terms: []term{t, s}}
-			joined := l.plus(both, -1).plus(a.floorMod(y, m*n), t.k)
-			if joined.over {
-				continue
+			if ok && !joined.over {
+				l, again = joined, true
+				break
 			}
-			a.hit(joinModMod)
-			l = joined
-			goto again
 		}
 	}
 	return l
+}
+
+// joinRemainder joins term i of l, k·(y%%m), with k·m·(y//m) or with k·m·((y//m)%%n).
+func (a *Analyzer) joinRemainder(l linear, i int, mod *tir.Binary, m int64) (linear, bool) {
+	t := l.terms[i]
+	step, fits := mul(t.k, m)
+	y := a.lin(mod.A)
+	if !fits || !a.exact(y) {
+		return l, false
+	}
+	q := a.floorDiv(y, m)
+	if l.has(q, step) {
+		a.hit(joinDivMod)
+		return l.plus(linear{terms: l.terms[i : i+1]}, -1).plus(y, t.k).plus(q, -step), true
+	}
+	for j, s := range l.terms {
+		outer, ok := s.atom.(*tir.Binary)
+		if j == i || !ok || outer.Op != tir.FloorMod || s.k != step {
+			continue
+		}
+		n, ok := tir.AsInt(outer.B)
+		if !ok || n <= 0 || n > maxInt/m || len(q.terms) == 0 || !tir.Equal(outer.A, a.sorted(q).expr()) {
+			continue
+		}
+		a.hit(joinModMod)
+		both := linear{terms: []term{t, s}}
+		return l.plus(both, -1).plus(a.floorMod(y, m*n), t.k), true
+	}
+	return l, false
+}
+
+// joinDividend joins term i of l, k·((j·(x%%n) + z)//m), with k·(j·n/m)·(x//n).
+func (a *Analyzer) joinDividend(l linear, i int, div *tir.Binary, m int64) (linear, bool) {
+	y := a.lin(div.A)
+	for p, r := range y.terms {
+		mod, ok := r.atom.(*tir.Binary)
+		if !ok || mod.Op != tir.FloorMod || len(y.terms) == 1 {
+			continue
+		}
+		n, ok := tir.AsInt(mod.B)
+		whole, fits := mul(r.k, n)
+		if !ok || n <= 0 || !fits || whole%m != 0 {
+			continue
+		}
+		x, k := a.lin(mod.A), l.terms[i].k
+		step, fits := mul(k, whole/m)
+		z := y.plus(linear{terms: y.terms[p : p+1]}, -1).plus(x, r.k)
+		if !fits || !a.exact(x) || !a.exact(y) || !a.exact(z) {
+			continue
+		}
+		if q := a.floorDiv(x, n); l.has(q, step) {
+			a.hit(joinInDiv)
+			return l.plus(linear{terms: l.terms[i : i+1]}, -1).plus(q, -step).plus(a.floorDiv(a.sorted(z), m), k), true
+		}
+	}
+	return l, false
+}
+
+// has reports whether k·q, of which there is something besides the constant, is part of l.
+func (l linear) has(q linear, k int64) bool {
+	for _, s := range q.terms {
+		if p, fits := mul(k, s.k); !fits || l.find(s.atom) != p {
+			return false
+		}
+	}
+	return len(q.terms) > 0
 }

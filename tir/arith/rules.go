@@ -31,6 +31,10 @@ const (
 	modCarryFree
 	joinDivMod
 	joinModMod
+	joinInMod
+	joinInDiv
+	divMirrored
+	modMirrored
 
 	minDecided
 	maxDecided
@@ -102,6 +106,10 @@ var laws = [numRules]struct{ name, law string }{
 	modCarryFree:   {"mod-carry-free", "(g·x + y)%%c → g·(x%%(c/g)) + y where g divides c and 0 <= y < g"},
 	joinDivMod:     {"join-div-mod", "k·m·(x//m) + k·(x%%m) → k·x"},
 	joinModMod:     {"join-mod-mod", "k·m·((x//m)%%n) + k·(x%%m) → k·(x%%(m·n))"},
+	joinInMod:      {"join-modulo", "(k·(x%%m) + n·(x//m) + y)%%c → (k·x + y)%%c where c divides n - k·m"},
+	joinInDiv:      {"join-in-div", "k·(j·n/m)·(x//n) + k·((j·(x%%n) + y)//m) → k·((j·x + y)//m) where m divides j·n"},
+	divMirrored:    {"div-mirrored", "(c - 1 - x)//c → -(x//c)"},
+	modMirrored:    {"mod-mirrored", "(c - 1 - x)%%c → c - 1 - x%%c"},
 
 	minDecided:    {"min-decided", "min(x, y) → x where x <= y"},
 	maxDecided:    {"max-decided", "max(x, y) → x where x >= y"},

@@ -108,6 +108,18 @@ var shapes = map[string]func(s *shape) tir.Expr{
 		return add(mul(mod(x, m), k), mul(mod(div(x, m), s.n(2, 5)), k*m))
 	},
 
+	"join-modulo": func(s *shape) tir.Expr {
+		x, m, k, c := s.v(0, -20, 400), s.n(2, 9), s.n(1, 5), s.n(2, 9)
+		return mod(add(add(mul(mod(x, m), k), mul(div(x, m), k*m+c*s.n(-3, 3))), s.any(1)), c)
+	},
+
+	"join-in-div": func(s *shape) tir.Expr {
+		x, m, n, k := s.v(0, -20, 90), s.n(2, 6), s.n(1, 3), s.n(1, 3)
+		return add(mul(div(add(mod(x, m*n), mul(s.any(1), m+1)), m), k), mul(div(x, m*n), n*k))
+	},
+	"div-mirrored": func(s *shape) tir.Expr { c := s.n(2, 9); return div(sub(sub(c-1, s.any(0)), s.any(1)), c) },
+	"mod-mirrored": func(s *shape) tir.Expr { c := s.n(2, 9); return mod(sub(c-1, s.any(0)), c) },
+
 	"min-decided":    func(s *shape) tir.Expr { return op(tir.Min, add(s.any(0), s.any(1)), add(s.vars[0], s.v(2, 60, 9))) },
 	"max-decided":    func(s *shape) tir.Expr { return op(tir.Max, mul(s.any(0), 3), sub(mul(s.vars[0], 3), s.v(1, 0, 9))) },
 	"select-decided": func(s *shape) tir.Expr { return choose(lt(s.v(0, 0, 9), s.n(9, 12)), s.small(), s.any(1)) },
