@@ -298,19 +298,25 @@ func (l *law) byOrders() (why string) {
 	}
 	unit := number(values)
 	for a := range total {
-		if table[unit*total+a] != a {
-			return notIdentity
-		}
-		for b := range total {
-			ab := table[a*total+b]
-			if ab != table[b*total+a] {
+		for b := range a {
+			if table[a*total+b] != table[b*total+a] {
 				return notCommutative
 			}
+		}
+	}
+	for a := range total {
+		for b := range total {
+			ab := table[a*total+b]
 			for c := range total {
 				if table[ab*total+c] != table[a*total+table[b*total+c]] {
 					return notAssociative
 				}
 			}
+		}
+	}
+	for a := range total {
+		if table[unit*total+a] != a {
+			return notIdentity
 		}
 	}
 	return ""
