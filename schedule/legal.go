@@ -185,6 +185,7 @@ func (l *lawyer) domain(x *instances) {
 		return
 	}
 	l.order(x)
+	l.independent(x)
 	c := &proof.Claim{Kind: proof.Bijection, Subject: "block " + x.block.Name, Side: proof.Side{Vars: x.vars, Where: x.where, Map: x.values}}
 	reduces := false
 	for _, iv := range x.block.Iters {
@@ -198,6 +199,37 @@ func (l *lawyer) domain(x *instances) {
 		l.each(key, c, x)
 	}
 	// A block of spatial variables may compute an element again; which it must compute is what its readers demand.
+}
+
+// independent states that instances with other spatial variables write other elements, as the kind of the variables says.
+func (l *lawyer) independent(x *instances) {
+	if x.block.Opaque || x.rolls() >= 0 {
+		return
+	}
+	var outer, own []proof.Var
+	for _, o := range append(x.around[:len(x.around):len(x.around)], x) {
+		for _, iv := range o.block.Iters {
+			v := proof.Var{Var: iv.Var, Extent: int64(iv.Extent)}
+			if o == x && iv.Kind == tir.Spatial {
+				own = append(own, v)
+			} else {
+				outer = append(outer, v)
+			}
+		}
+	}
+	if len(own) == 0 {
+		return
+	}
+	for _, w := range x.block.Writes {
+		key := "instances of " + x.block.Name + " in " + w.Buffer.Name
+		c := &proof.Claim{Kind: proof.Injection, Subject: key, Fixed: outer, Side: proof.Side{Vars: own}}
+		for _, g := range w.Ranges {
+			if tir.IsConst(g.Extent, 1) {
+				c.Map = append(c.Map, g.Min)
+			}
+		}
+		l.claim(key, c)
+	}
 }
 
 // order states that instances of which each needs the one before come in order. Of a rolling block, the claims about what

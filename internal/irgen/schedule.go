@@ -3,6 +3,7 @@ package irgen
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/schedule"
@@ -119,6 +120,71 @@ func (g *stepper) some(mixed bool) []any {
 	return out
 }
 
+// near returns a loop around one of some blocks, mostly.
+func (g *stepper) near(blocks []schedule.Block) []any {
+	if len(blocks) == 0 || g.IntN(8) == 7 {
+		return g.loop()
+	}
+	l := g.s.Loops(blocks[g.IntN(len(blocks))])
+	if len(l) == 0 {
+		return nil
+	}
+	return []any{l[g.IntN(len(l))]}
+}
+
+// reducing returns a loop that drives a reduce variable, mostly.
+func (g *stepper) reducing(more ...any) []any {
+	for range 4 {
+		b := g.block()
+		d := g.s.Definition(b)
+		if d == nil {
+			return nil
+		}
+		reduces := false
+		for _, iv := range d.Iters {
+			reduces = reduces || iv.Kind == tir.Reduce
+		}
+		if l := g.s.Loops(b); reduces && len(l) > 0 {
+			return append([]any{l[len(l)-1-g.IntN(min(2, len(l)))]}, more...)
+		}
+	}
+	return g.loop(more...)
+}
+
+// side returns whether a block's reads or writes are meant, with one of those and its rank.
+func (g *stepper) side(b schedule.Block) (side schedule.Side, n, rank int) {
+	d := g.s.Definition(b)
+	side, list := schedule.Write, d.Writes
+	if g.IntN(2) == 1 && len(d.Reads) > 0 {
+		side, list = schedule.Read, d.Reads
+	}
+	if len(list) == 0 {
+		return side, 0, 0
+	}
+	n = g.IntN(len(list))
+	return side, n, len(list[n].Ranges)
+}
+
+// indexMap returns a map of n indices: an order, a cut, or a join.
+func (g *stepper) indexMap(n int) string {
+	from, to := make([]string, n), make([]string, n)
+	for i := range from {
+		from[i] = fmt.Sprintf("i%d", i)
+		to[i] = from[i]
+	}
+	for i := n - 1; i > 0; i-- {
+		k := g.IntN(i + 1)
+		to[i], to[k] = to[k], to[i]
+	}
+	if n > 0 && g.IntN(2) == 1 {
+		k, by := g.IntN(n), oneOf(g, 2, 3, 4)
+		e := to[k]
+		to[k] = fmt.Sprintf("%s // %d", e, by)
+		to = append(to, fmt.Sprintf("%s %%%% %d", e, by))
+	}
+	return strings.Join(from, ", ") + " -> " + strings.Join(to, ", ")
+}
+
 // scope returns a memory for a cache.
 func (g *stepper) scope() string { return oneOf(g, "global", "local", "scratch") }
 
@@ -148,21 +214,89 @@ var operands = map[string]func(g *stepper) []any{
 	"vectorize":     func(g *stepper) []any { return g.loop() },
 	"unroll":        func(g *stepper) []any { return g.loop() },
 	"annotate":      func(g *stepper) []any { return g.loop(tir.Partition, "border") },
-	"cache_read":    func(g *stepper) []any { return []any{g.block(), g.IntN(2), g.scope()} },
-	"cache_write":   func(g *stepper) []any { return []any{g.block(), g.scope()} },
-	"compute_at": func(g *stepper) []any {
-		b := g.block()
-		return append([]any{b}, g.loop()...)
-	},
-	"compute_inline": func(g *stepper) []any { return []any{g.block()} },
-	"rfactor":        func(g *stepper) []any { return g.loop(oneOf(g, 0, -1, 1)) },
-	"decompose_reduction": func(g *stepper) []any {
-		b := g.block()
-		l := g.s.Loops(b)
-		if len(l) == 0 {
+	"unannotate":    func(g *stepper) []any { return g.loop(tir.Partition) },
+	"merge": func(g *stepper) []any {
+		a, b := g.loop(), g.loop()
+		if a == nil || b == nil {
 			return nil
 		}
-		return []any{b, l[g.IntN(len(l))]}
+		return append(a, b...)
 	},
-	"set_scope": func(g *stepper) []any { return []any{g.block(), g.scope()} },
+	"bind":          func(g *stepper) []any { return g.loop(oneOf(g, "blockIdx.x", "blockIdx.y", "vthread")) },
+	"cache_read":    func(g *stepper) []any { return []any{g.block(), g.IntN(2), g.scope()} },
+	"cache_write":   func(g *stepper) []any { return []any{g.block(), 0, g.scope()} },
+	"cache_inplace": func(g *stepper) []any { return []any{g.block(), 0, g.scope()} },
+	"reindex": func(g *stepper) []any {
+		b := g.block()
+		side, n, _ := g.side(b)
+		return []any{b, string(side), n}
+	},
+	"read_at": func(g *stepper) []any {
+		b := g.block()
+		return around(g.near([]schedule.Block{b}), b, g.IntN(2), g.scope())
+	},
+	"write_at": func(g *stepper) []any {
+		b := g.block()
+		return around(g.near([]schedule.Block{b}), b, 0, g.scope())
+	},
+	"compute_at": func(g *stepper) []any {
+		b := g.block()
+		return around([]any{b}, g.near(g.s.Consumers(b))...)
+	},
+	"reverse_compute_at": func(g *stepper) []any {
+		b := g.block()
+		return around([]any{b}, g.near(g.s.Producers(b))...)
+	},
+	"compute_inline":         func(g *stepper) []any { return []any{g.block()} },
+	"reverse_compute_inline": func(g *stepper) []any { return []any{g.block()} },
+	"rfactor":                func(g *stepper) []any { return g.reducing(oneOf(g, 0, -1, 1)) },
+	"decompose_reduction": func(g *stepper) []any {
+		b := g.block()
+		return around([]any{b}, g.near([]schedule.Block{b})...)
+	},
+	"blockize":  func(g *stepper) []any { return g.loop() },
+	"tensorize": func(g *stepper) []any { return g.loop(oneOf(g, "fma16", "outer4x4", "dot4", "dot4x16")) },
+	"pad_einsum": func(g *stepper) []any {
+		b := g.block()
+		n := len(g.s.Definition(b).Iters)
+		list := make([]int, n)
+		for i := range list {
+			list[i] = oneOf(g, 1, 1, 2, 3, 4)
+		}
+		return []any{b, list}
+	},
+	"decompose_padding": func(g *stepper) []any {
+		b := g.block()
+		return around([]any{b}, g.near([]schedule.Block{b})...)
+	},
+	"set_scope": func(g *stepper) []any { return []any{g.block(), 0, g.scope()} },
+	"set_axis_separator": func(g *stepper) []any {
+		b := g.block()
+		side, n, rank := g.side(b)
+		return []any{b, string(side), n, []int{g.IntN(rank + 1)}}
+	},
+	"storage_align":  func(g *stepper) []any { return []any{g.block(), 0, g.IntN(3), oneOf(g, 4, 8), g.IntN(2)} },
+	"double_buffer":  func(g *stepper) []any { return []any{g.block()} },
+	"rolling_buffer": func(g *stepper) []any { return []any{g.block(), 0} },
+	"transform_layout": func(g *stepper) []any {
+		b := g.block()
+		side, n, rank := g.side(b)
+		return []any{b, string(side), n, g.indexMap(rank)}
+	},
+	"transform_block_layout": func(g *stepper) []any {
+		b := g.block()
+		return []any{b, g.indexMap(len(g.s.Definition(b).Iters))}
+	},
+	"sample_perfect_tile":     func(g *stepper) []any { return g.loop(oneOf(g, 1, 2, 3), oneOf(g, 4, 8)) },
+	"sample_partitioned_tile": func(g *stepper) []any { return g.loop(3, oneOf(g, 0, 1, 2), oneOf(g, 1, 2, 4)) },
+	"sample_categorical":      func(g *stepper) []any { return []any{[]int{1, 2, 4}, []float64{0.5, 0.25, 0.25}} },
+	"sample_compute_location": func(g *stepper) []any { return []any{g.block()} },
+}
+
+// around joins operands; nil where the first of them are missing.
+func around(first []any, more ...any) []any {
+	if first == nil || more == nil {
+		return nil
+	}
+	return append(first, more...)
 }
