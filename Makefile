@@ -5,15 +5,18 @@
 # make bench   how fast the models are here
 # make bench-schedules   what the traces of docs/schedules reach: time here, models and counts of AArch64
 # make fuzz    the fuzz targets, FUZZTIME each
+# make fuzz-schedule   SCHEDULES random schedules of random programs from SEED on, interpreted against the programs
 # make lint    vet, staticcheck and formatting
 
 GO = $(shell scripts/setup.sh go)
 export CGO_ENABLED = 0
 FUZZTIME ?= 20s
+SCHEDULES ?= 200000
+SEED ?= 1
 DEMO = testdata/squeezenet1.1
 PICTURE = --crop center --resize area --channels bgr --mean 104,117,123 --labels $(DEMO)/labels.txt --top 3
 
-.PHONY: setup setup-test build demo test lint fuzz bench bench-schedules clean
+.PHONY: setup setup-test build demo test lint fuzz fuzz-schedule bench bench-schedules clean
 
 setup:
 	@scripts/setup.sh build
@@ -41,6 +44,9 @@ test: setup-test lint
 
 fuzz: setup
 	scripts/fuzz.sh $(FUZZTIME)
+
+fuzz-schedule: setup
+	$(GO) test ./internal/irgen -run TestRandomSchedules -v -count 1 -timeout 0 -args -schedules $(SCHEDULES) -seed $(SEED)
 
 bench: build
 	scripts/bench.sh
