@@ -1,0 +1,56 @@
+package llvm
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/texel-ml/texel/internal/irgen"
+	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/tir"
+)
+
+// TestRandomScheduledFunctions compares randomly scheduled functions, as machine code, with the program that they are
+// schedules of. Functions with loops that are bound to a grid are for other devices.
+func TestRandomScheduledFunctions(t *testing.T) {
+	const want = 100
+	var list, plain []*tir.Func
+	steps := 0
+	seed := uint64(1)
+	for ; len(list) < want; seed++ {
+		require.Less(t, seed, uint64(4*want), "most functions should be code")
+		d := irgen.Seed(seed)
+		f := irgen.Make(d, irgen.Options{Points: 600, MaxStages: 4, Tuples: true, Scans: true})
+		s := schedule.NewWith(f, schedule.Options{Seed: seed})
+		if err := irgen.Steps(d, s, 16, map[string]*irgen.Tally{}); err != nil || !forProcessor(s.Func()) {
+			continue
+		}
+		for _, st := range s.Trace().Steps {
+			if irgen.Draws(st.Name) {
+				steps++
+			}
+		}
+		list, plain = append(list, s.Func()), append(plain, f)
+	}
+	t.Logf("seeds 1 to %d: %d functions, %d steps", seed-1, len(list), steps)
+	all, kernels := programs(t, list)
+	machines(t, kernels, func(t *testing.T, m machine) {
+		for n, p := range all {
+			p.f = plain[n] // the results are those of the program
+			p.requireRuns(t, m, irgen.Args(p.f, uint64(n)), fmt.Sprint("function ", n))
+		}
+	})
+}
+
+// forProcessor reports whether no loop is bound to a grid.
+func forProcessor(f *tir.Func) bool {
+	free := true
+	tir.Walk(f.Body, func(n any) bool {
+		if l, ok := n.(*tir.For); ok {
+			free = free && l.Kind != tir.Bound
+		}
+		return free
+	})
+	return free
+}
