@@ -41,7 +41,7 @@ func (s *Schedule) Bind(l Loop, thread string) {
 			}
 		}
 	}
-	if why := s.mayNotOverlap(p, tir.Bound); why != "" {
+	if why := s.mayNotOverlap(p, tir.Bound, thread); why != "" {
 		s.refuse("bind", l.v.Name, "%s", why)
 		return
 	}

@@ -1,8 +1,9 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/tir"
-	"github.com/texel-ml/texel/tir/arith"
 )
 
 // ComputeAt moves the block b, a producer, into the body of loop l: each iteration computes just the part of b's output
@@ -13,107 +14,184 @@ import (
 //	  for ii in 0..8                for ii in 0..8: B(8·io + ii)
 //	    B(8·io + ii)
 //
-// It refuses when b's output is a result of the function, is written elsewhere, is read outside l, or is not written at
-// exactly b's own variables. Parts past the end of the buffer are guarded; parts that iterations share are computed in
-// each of them.
-func (s *Schedule) ComputeAt(b Block, l Loop) {
-	if s.placed("compute_at", b, l) {
+// b may write several buffers, each at places that follow from one variable an axis. Where the part that is read is not known
+// on an axis, as behind an index that is loaded, each iteration computes all of it. Parts past the end of a buffer are
+// guarded; parts that iterations share are computed in each of them.
+//
+// It refuses when an output of b is a result of the function, is written elsewhere, or is read outside l; when b is opaque or
+// changes what it reads; and when what b reads is not there in time, or is changed in between.
+func (s *Schedule) ComputeAt(b Block, l Loop) { s.ComputeAtPlace(b, l, LastPlace) }
+
+// ComputeAtPlace is ComputeAt with the number of the statement of l's body before which b shall stand, LastPlace or
+// FirstPlace.
+func (s *Schedule) ComputeAtPlace(b Block, l Loop, index int) {
+	const step = "compute_at"
+	if s.placed(step, b, l) {
 		return
 	}
-	p := s.block("compute_at", b)
-	at := s.loop("compute_at", l)
-	if p == nil || at == nil {
+	m := s.placing(step, b, l)
+	if m == nil {
 		return
 	}
-	block := p.realize.Block
-	if block.Opaque || len(block.Writes) == 0 {
-		s.refuse("compute_at", b.name, "is opaque")
-		return
-	}
-	buf := block.Writes[0].Buffer
-	spatial := spatialIters(block)
-	if !s.producesAlone("compute_at", block, buf, spatial) {
-		return
-	}
-	consumers := 0
-	for _, c := range realizesIn(s.fn.Root().Body) {
-		if c.realize.Block != block && reads(c.realize.Block, buf) {
-			consumers++
-		}
-	}
-	around := append(append([]*tir.For{}, at.loops...), at.loop)
-	a := analyzer(around)
-	var box []tir.Range
-	inside := 0
-	for _, c := range realizesIn(at.loop.Body) {
-		if c.realize.Block == block || !reads(c.realize.Block, buf) {
+	outs := map[*tir.Buffer]bool{}
+	var own []*tir.Buffer
+	for _, w := range m.block.Writes {
+		if outs[w.Buffer] {
 			continue
 		}
-		inside++
-		for _, f := range c.loops {
-			a.BindExpr(f.Var, f.Min, f.Extent)
+		outs[w.Buffer] = true
+		own = append(own, w.Buffer)
+		if !s.writesAlone(step, m.block, w.Buffer) || !m.readInside(w.Buffer) {
+			return
 		}
+	}
+	read := map[*tir.Buffer][]tir.Range{}
+	for _, c := range m.inner.places {
 		for _, r := range c.realize.Block.Reads {
-			if r.Buffer != buf {
-				continue
-			}
-			part, ok := touched(a, c, r)
-			if !ok {
-				s.refuse("compute_at", b.name, "the part of %s that block %s reads has no constant extent", buf.Name, c.realize.Block.Name)
-				return
-			}
-			if box == nil {
-				box = part
-			} else if box, ok = a.Union(box, part); !ok {
-				s.refuse("compute_at", b.name, "the parts of %s that are read inside %s have no common box", buf.Name, l.v.Name)
-				return
+			if outs[r.Buffer] {
+				read[r.Buffer] = m.around(read[r.Buffer], m.inner.box(c, r, 0), r.Buffer)
 			}
 		}
 	}
-	if inside == 0 || inside != consumers {
-		s.refuse("compute_at", b.name, "%d of the %d blocks that read %s stand inside %s; wanted all", inside, consumers, buf.Name, l.v.Name)
+	st := m.nest(m.demand(read))
+	if !m.put(st, index, func(body []tir.Stmt) (first, last int) {
+		readers := slices.IndexFunc(body, func(c tir.Stmt) bool {
+			return slices.ContainsFunc(own, func(buf *tir.Buffer) bool { return readsBuffer(c, buf) })
+		})
+		if readers < 0 {
+			readers = len(body) - 1
+		}
+		return m.behindWriters(body[:readers+1]), readers
+	}, outs) {
 		return
 	}
-	nest, ok := s.nestOver(p.realize, box, a)
-	if !ok {
-		s.refuse("compute_at", b.name, "its guard is not over its own variables; wanted compute_at before its loops are split")
-		return
+	args := operands(b, l)
+	if index != LastPlace {
+		args = append(args, index)
 	}
-	body := swap(s.fn.Root().Body, p.realize, nil)
-	target := findLoop(body, l.v)
-	c := *target
-	c.Body = insertBefore(target.Body, nest, func(st tir.Stmt) bool { return readsBuffer(st, buf) })
-	s.setRoot(swap(body, target, &c), s.fn.Root().Allocs)
-	s.record("compute_at", operands(b, l))
+	s.record(step, args)
 }
 
-// producesAlone checks that block is the only writer of buf, that buf is no parameter, and that the block writes it at
-// its own spatial variables.
-func (s *Schedule) producesAlone(step string, block *tir.Block, buf *tir.Buffer, spatial []tir.IterVar) bool {
-	for _, p := range s.fn.Params {
-		if p == buf {
-			s.refuse(step, block.Name, "writes %s, a parameter of the function; wanted an intermediate buffer (see cache_write)", buf.Name)
-			return false
+// computeAt applies a step of a trace.
+func computeAt(c *Call) {
+	index := LastPlace
+	if c.Len() > 2 {
+		index = c.Number(2)
+	}
+	c.S.ComputeAtPlace(c.Block(0), c.Loop(1), index)
+}
+
+// readInside checks that all that reads a buffer stands inside the loop.
+func (m *placing) readInside(buf *tir.Buffer) bool {
+	total, here := 0, 0
+	for _, r := range runsOf(m.s.fn.Root().Body) {
+		if r.realize.Block == m.block || inside(m.block, r.realize.Block) || !loadsOf(r.realize.Block, buf) {
+			continue
+		}
+		total++
+		if slices.ContainsFunc(r.loops, func(f *tir.For) bool { return f.Var == m.at.loop.Var }) {
+			here++
 		}
 	}
-	for _, c := range realizesIn(s.fn.Root().Body) {
-		if c.realize.Block != block && writes(c.realize.Block, buf) {
-			s.refuse(step, block.Name, "%s is also written by block %s", buf.Name, c.realize.Block.Name)
-			return false
-		}
+	if here == 0 || here != total {
+		return m.refuse("%d of the %d blocks that read %s stand inside %s; wanted all", here, total, buf.Name, m.at.loop.Var.Name)
 	}
-	w := block.Writes[0]
-	if len(block.Writes) != 1 || len(w.Ranges) != len(spatial) {
-		s.refuse(step, block.Name, "writes %d places; wanted one, at the block's own variables", len(block.Writes))
-		return false
-	}
-	for i, r := range w.Ranges {
-		if r.Min != tir.Expr(spatial[i].Var) {
-			s.refuse(step, block.Name, "writes axis %d of %s at a computed place; wanted the variable %s", i, buf.Name, spatial[i].Var.Name)
-			return false
-		}
+	if m.s.strayLoads(buf) {
+		return m.refuse("%s is read outside of blocks, by a bound, a condition or the value of a variable", buf.Name)
 	}
 	return true
+}
+
+// around is the box around two of a buffer's; an axis on which there is none is whole.
+func (m *placing) around(x, y []tir.Range, buf *tir.Buffer) []tir.Range {
+	if x == nil {
+		return y
+	}
+	out := make([]tir.Range, len(x))
+	for i := range x {
+		var ok bool
+		if out[i], ok = join(m.inner.a, x[i], y[i]); !ok {
+			out[i] = tir.Range{Min: tir.I(0), Extent: tir.I(buf.Shape[i])}
+		}
+	}
+	return out
+}
+
+// demand returns which values of the block's spatial variables write the boxes that are read; of a variable that is not in
+// the answer, all.
+func (m *placing) demand(read map[*tir.Buffer][]tir.Range) map[*tir.Var]tir.Range {
+	a := m.inner.a
+	spatial, all := map[*tir.Var]bool{}, map[*tir.Var]bool{}
+	for _, iv := range m.block.Iters {
+		spatial[iv.Var] = iv.Kind == tir.Spatial
+		a.Bind(iv.Var, 0, int64(iv.Extent))
+	}
+	out := map[*tir.Var]tir.Range{}
+	for _, w := range m.block.Writes {
+		if read[w.Buffer] == nil {
+			continue // nobody reads it
+		}
+		for i, g := range w.Ranges {
+			coeffs, rest, linear := a.Linear(g.Min)
+			base, known := tir.AsInt(rest)
+			width, fixed := tir.AsInt(g.Extent)
+			first := m.largest(coeffs)
+			for v, k := range coeffs {
+				if n := m.extentOf(v); v != first && k > 0 && spatial[v] {
+					width += k * int64(n-1) // all values of the others
+				}
+			}
+			for v, k := range coeffs {
+				if v != first || !spatial[v] || !linear || !known || !fixed {
+					all[v] = true
+					continue
+				}
+				r, ok := dividedRange(m.inner, read[w.Buffer][i], k, base, width)
+				if ok {
+					out[v], ok = join(a, out[v], r)
+				}
+				if !ok {
+					all[v] = true
+				}
+			}
+			tir.Walk(rest, func(n any) bool {
+				if v, ok := n.(*tir.Var); ok {
+					all[v] = true
+				}
+				return true
+			})
+		}
+	}
+	for v := range all {
+		delete(out, v)
+	}
+	return out
+}
+
+// largest returns the variable that moves an index most, nil where one moves it back or is no spatial variable.
+func (m *placing) largest(coeffs map[*tir.Var]int64) *tir.Var {
+	var first *tir.Var
+	for _, iv := range m.block.Iters {
+		switch k, used := coeffs[iv.Var]; {
+		case !used:
+		case k <= 0 || iv.Kind != tir.Spatial:
+			return nil
+		case first == nil || k > coeffs[first]:
+			first = iv.Var
+		}
+	}
+	return first
+}
+
+// dividedRange returns the values of v whose k·v + base, and width - 1 more, meets r.
+func dividedRange(f *flow, r tir.Range, k, base, width int64) (tir.Range, bool) {
+	if k == 1 && base == 0 && width == 1 {
+		return r, true
+	}
+	lo := f.a.Simplify(tir.Bin(tir.FloorDiv, tir.Plus(r.Min, tir.I(int(k-base-width))), tir.I(int(k))))
+	hi := tir.Bin(tir.FloorDiv, tir.Plus(tir.Plus(r.Min, r.Extent), tir.I(int(-1-base))), tir.I(int(k)))
+	_, n, ok := f.a.Bounds(f.a.Simplify(tir.Minus(hi, lo)))
+	return tir.Range{Min: lo, Extent: tir.I(int(n + 1))}, ok
 }
 
 func spatialIters(b *tir.Block) []tir.IterVar {
@@ -124,113 +202,6 @@ func spatialIters(b *tir.Block) []tir.IterVar {
 		}
 	}
 	return list
-}
-
-// touched returns the box of r that the realization c touches as its loops run.
-func touched(a *arith.Analyzer, c *place, r tir.Region) ([]tir.Range, bool) {
-	bind := map[*tir.Var]tir.Expr{}
-	for i, iv := range c.realize.Block.Iters {
-		bind[iv.Var] = c.realize.Values[i]
-	}
-	over := map[*tir.Var]tir.Range{}
-	for _, f := range c.loops {
-		over[f.Var] = tir.Range{Min: f.Min, Extent: f.Extent}
-	}
-	indices := make([]tir.Expr, len(r.Ranges))
-	for i, g := range r.Ranges {
-		indices[i] = a.Simplify(tir.Subst(g.Min, bind))
-	}
-	box, ok := a.Touched(indices, over)
-	if !ok {
-		return nil, false
-	}
-	for i, g := range r.Ranges {
-		box[i].Extent = a.Simplify(tir.Minus(tir.Plus(box[i].Extent, g.Extent), tir.I(1)))
-		if _, ok := tir.AsInt(box[i].Extent); !ok {
-			return nil, false
-		}
-	}
-	return box, true
-}
-
-// nestOver returns new loops around the realized block that compute box of its output, one loop for each variable in the
-// block's order. It reports false when the guard of the present realization cannot be said over the new loops.
-func (s *Schedule) nestOver(r *tir.BlockRealize, box []tir.Range, a *arith.Analyzer) (tir.Stmt, bool) {
-	block := r.Block
-	var loops []*tir.For
-	var where tir.Expr
-	values := make([]tir.Expr, len(block.Iters))
-	axis := 0
-	for i, iv := range block.Iters {
-		extent := iv.Extent
-		var lo tir.Expr = tir.I(0)
-		if iv.Kind == tir.Spatial {
-			n, _ := tir.AsInt(box[axis].Extent)
-			if int(n) < extent {
-				extent, lo = int(n), box[axis].Min
-			}
-			axis++
-		}
-		v := s.newVar(iv.Var.Name)
-		f := &tir.For{Var: v, Min: tir.I(0), Extent: tir.I(extent)}
-		a.BindExpr(v, f.Min, f.Extent)
-		loops = append(loops, f)
-		values[i] = a.Simplify(tir.Plus(lo, v))
-		if iv.Kind == tir.Spatial && extent < iv.Extent {
-			where = tir.All(where, a.Simplify(tir.Bin(tir.GE, values[i], tir.I(0))), a.Simplify(tir.Bin(tir.LT, values[i], tir.I(iv.Extent))))
-		}
-	}
-	if r.Where != nil {
-		own := map[*tir.Var]tir.Expr{}
-		for i, old := range r.Values {
-			if v, ok := old.(*tir.Var); ok {
-				own[v] = values[i]
-			}
-		}
-		foreign := false
-		tir.Walk(r.Where, func(n any) bool {
-			if v, ok := n.(*tir.Var); ok && own[v] == nil {
-				foreign = true
-			}
-			return !foreign
-		})
-		if foreign {
-			return nil, false
-		}
-		where = tir.All(where, a.Simplify(tir.Subst(r.Where, own)))
-	}
-	var st tir.Stmt = &tir.BlockRealize{Values: values, Where: where, Block: block}
-	for i := len(loops) - 1; i >= 0; i-- {
-		loops[i].Body = st
-		st = loops[i]
-	}
-	return st, true
-}
-
-func findLoop(body tir.Stmt, v *tir.Var) *tir.For {
-	var found *tir.For
-	tir.Walk(body, func(n any) bool {
-		if f, ok := n.(*tir.For); ok && f.Var == v {
-			found = f
-		}
-		return found == nil
-	})
-	return found
-}
-
-// insertBefore puts st before the first statement of body that match accepts.
-func insertBefore(body, st tir.Stmt, match func(tir.Stmt) bool) tir.Stmt {
-	seq, ok := body.(*tir.Seq)
-	if !ok {
-		return tir.Block1(st, body)
-	}
-	list := append([]tir.Stmt{}, seq.Stmts...)
-	for i, c := range list {
-		if match(c) {
-			return &tir.Seq{Stmts: append(append(append([]tir.Stmt{}, list[:i]...), st), list[i:]...)}
-		}
-	}
-	return &tir.Seq{Stmts: append(list, st)}
 }
 
 func readsBuffer(st tir.Stmt, buf *tir.Buffer) bool {

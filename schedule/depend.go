@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/arith"
@@ -65,10 +66,24 @@ func loadsOf(b *tir.Block, buf *tir.Buffer) bool {
 	return found || reads(b, buf)
 }
 
-// updates returns a buffer that a block reads and writes, or nil.
-func updates(b *tir.Block) *tir.Buffer {
+// changes reports whether a block reads elements of a buffer that it writes and did not write itself before: those that
+// other instances wrote, or others blocks.
+func changes(b *tir.Block, buf *tir.Buffer) bool {
+	if !writes(b, buf) || !loadsOf(b, buf) {
+		return false
+	}
+	if b.Opaque || b.Init != nil || !holdsRealize(b) {
+		return true
+	}
+	a := arith.New()
+	bindIters(a, b)
+	return outsideBlocks(b.Body) != "" || !flowOf(b.Body, a).fed(buf)
+}
+
+// changed returns a buffer that a block without an initial value changes, or nil.
+func changed(b *tir.Block) *tir.Buffer {
 	for _, w := range b.Writes {
-		if loadsOf(b, w.Buffer) {
+		if b.Init == nil && changes(b, w.Buffer) {
 			return w.Buffer
 		}
 	}
@@ -157,10 +172,9 @@ func (f *flow) fed(buf *tir.Buffer) bool {
 				needs = append(needs, r)
 			}
 		}
-		if writes(block, buf) && loadsOf(block, buf) {
+		if changes(block, buf) && (block.Init == nil || !f.complete(c, 0)) { // else its first instance writes what the others read
 			for _, r := range block.Writes {
-				// with an initial value, the first of the instances writes what the others read
-				if r.Buffer == buf && (block.Init == nil || !f.complete(c, 0)) {
+				if r.Buffer == buf {
 					needs = append(needs, r)
 				}
 			}
@@ -224,12 +238,16 @@ func (f *flow) dense(c *place, r tir.Region, from int) bool {
 		return false
 	}
 	region := bound(c.realize, r)
+	leave := f.a.Scope()
+	defer leave()
+	whole := touch{ranges: region.Ranges}
+	loops, whole, _ := digits(f.a, c.loops[from:], whole, whole, true)
 	swept := map[*tir.Var]*tir.For{}
-	for _, l := range c.loops[from:] {
+	for _, l := range loops {
 		swept[l.Var] = l
 	}
 	used := map[*tir.Var]bool{}
-	for _, g := range region.Ranges {
+	for _, g := range whole.ranges {
 		coeffs, rest, ok := f.a.Linear(g.Min)
 		extent, known := tir.AsInt(g.Extent)
 		if !ok || !known || readsMemory(rest) || tir.UsesAny(rest, swept) {
@@ -331,7 +349,7 @@ func (f *flow) mayRepeat() string {
 		if !f.complete(c, 0) {
 			return fmt.Sprintf("block %s reduces or runs in order over a loop around", block.Name)
 		}
-		if buf := updates(block); buf != nil && block.Init == nil && !f.fed(buf) {
+		if buf := changed(block); buf != nil && !f.fed(buf) {
 			return fmt.Sprintf("block %s changes %s, which it reads", block.Name, buf.Name)
 		}
 		for _, w := range block.Writes {
@@ -359,6 +377,34 @@ func (s *Schedule) functional(buf *tir.Buffer) bool {
 	if writer == nil {
 		return true
 	}
+	return s.distinct(writer, buf, s.around(buf))
+}
+
+// around returns the blocks in which a buffer lives, outermost first: each instance of the last of them has its own.
+func (s *Schedule) around(buf *tir.Buffer) []*tir.BlockRealize {
+	p := s.find(func(st tir.Stmt) bool {
+		r, ok := st.(*tir.BlockRealize)
+		return ok && slices.Contains(r.Block.Allocs, buf)
+	})
+	if p == nil {
+		return nil
+	}
+	return append(slices.Clip(p.blocks), p.realize)
+}
+
+// varOf reports whether v is a variable of one of the blocks, or a scalar argument.
+func (s *Schedule) varOf(v *tir.Var, blocks []*tir.BlockRealize) bool {
+	return slices.Contains(s.fn.Scalars, v) || slices.ContainsFunc(blocks, func(r *tir.BlockRealize) bool {
+		return slices.ContainsFunc(r.Block.Iters, func(iv tir.IterVar) bool { return iv.Var == v })
+	})
+}
+
+// distinct reports whether different spatial instances of a block certainly write different elements of a buffer, in one
+// instance of the blocks around.
+func (s *Schedule) distinct(writer *tir.Block, buf *tir.Buffer, around []*tir.BlockRealize) bool {
+	if slices.ContainsFunc(foreign(writer), func(v *tir.Var) bool { return !s.varOf(v, around) }) {
+		return false
+	}
 	a := arith.New()
 	var loops, inside []*tir.For
 	for _, iv := range writer.Iters {
@@ -383,4 +429,35 @@ func (s *Schedule) functional(buf *tir.Buffer) bool {
 // holdsRealize reports whether other blocks stand inside a block.
 func holdsRealize(b *tir.Block) bool {
 	return len(allRealizes(b.Init))+len(allRealizes(b.Body)) > 0
+}
+
+// foreign returns the variables that a block uses and that are not its own, in order of appearance: of blocks and loops
+// around, or scalars.
+func foreign(b *tir.Block) []*tir.Var {
+	own := map[*tir.Var]bool{}
+	for _, iv := range b.Iters {
+		own[iv.Var] = true
+	}
+	var out []*tir.Var
+	for _, st := range []tir.Stmt{b.Init, b.Body} {
+		tir.Walk(st, func(n any) bool { // parents first: a variable is known before its uses are met
+			switch n := n.(type) {
+			case *tir.For:
+				own[n.Var] = true
+			case *tir.Let:
+				own[n.Var] = true
+			case *tir.BlockRealize:
+				for _, iv := range n.Block.Iters {
+					own[iv.Var] = true
+				}
+			case *tir.Var:
+				if !own[n] {
+					own[n] = true
+					out = append(out, n)
+				}
+			}
+			return true
+		})
+	}
+	return out
 }

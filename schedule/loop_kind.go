@@ -3,6 +3,7 @@ package schedule
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/texel-ml/texel/tir"
 )
@@ -29,7 +30,7 @@ func (s *Schedule) setKind(step string, l Loop, kind tir.LoopKind) {
 			return
 		}
 	default:
-		if why := s.mayNotOverlap(p, kind); why != "" {
+		if why := s.mayNotOverlap(p, kind, ""); why != "" {
 			s.refuse(step, l.v.Name, "%s", why)
 			return
 		}
@@ -55,7 +56,7 @@ func unrolledCopies(p *place) int64 {
 }
 
 // mayNotOverlap says why the iterations of the loop at p may not run at the same time; it is empty when they may.
-func (s *Schedule) mayNotOverlap(p *place, kind tir.LoopKind) string {
+func (s *Schedule) mayNotOverlap(p *place, kind tir.LoopKind, thread string) string {
 	if what := outsideBlocks(p.loop.Body); what != "" {
 		return what + "; wanted loads and stores in blocks alone"
 	}
@@ -72,7 +73,7 @@ func (s *Schedule) mayNotOverlap(p *place, kind tir.LoopKind) string {
 	}
 	loops := []*tir.For{p.loop}
 	for _, buf := range f.written() {
-		if s.onlyInside(p, buf) && f.fed(buf) {
+		if s.onlyInside(p, buf, strings.HasPrefix(thread, "blockIdx")) && f.fed(buf) {
 			continue
 		}
 		if x, y := f.meet(buf, loops, false); x != nil {
@@ -98,12 +99,11 @@ func (f *flow) written() []*tir.Buffer {
 	return list
 }
 
-// onlyInside reports whether a buffer is an intermediate one whose every access is inside the loop at p.
-func (s *Schedule) onlyInside(p *place, buf *tir.Buffer) bool {
-	for _, b := range s.fn.Params {
-		if b == buf {
-			return false
-		}
+// onlyInside reports whether a buffer is an intermediate one whose every access is inside the loop at p, so that each
+// iteration may have its own. A shared buffer is one of a work-group: an iteration has its own when it is a group.
+func (s *Schedule) onlyInside(p *place, buf *tir.Buffer, group bool) bool {
+	if slices.Contains(s.fn.Params, buf) || buf.Scope == tir.Shared && !group {
+		return false
 	}
 	return accessesOf(s.fn.Root().Body, buf) == accessesOf(p.loop, buf)
 }

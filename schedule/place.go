@@ -335,9 +335,26 @@ func simplifyBindings(st tir.Stmt, p *place, inside ...*tir.For) tir.Stmt {
 					values[i] = tir.I(0)
 				}
 			}
-			return &tir.BlockRealize{Values: values, Where: where, Block: n.Block}, true
+			return &tir.BlockRealize{Values: values, Where: tir.All(where, ranges(a, n.Block, values, where)), Block: n.Block}, true
 		}
 		return nil, false
 	}}
 	return m.MapStmt(st)
+}
+
+// ranges says of the values of a block's variables that they are in their ranges, as far as that is not known under the
+// block's condition: it is so, but the condition may say it in other words.
+func ranges(a *arith.Analyzer, b *tir.Block, values []tir.Expr, where tir.Expr) tir.Expr {
+	leave := a.Assume(where)
+	defer leave()
+	var out tir.Expr
+	for i, v := range values {
+		if least := tir.Ge(v, tir.I(0)); !a.Prove(least) {
+			out = tir.All(out, least)
+		}
+		if most := tir.Lt(v, tir.I(b.Iters[i].Extent)); !a.Prove(most) {
+			out = tir.All(out, most)
+		}
+	}
+	return out
 }

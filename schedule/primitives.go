@@ -47,8 +47,10 @@ func Primitives() []Primitive {
 		{"read_at", `loop, block, operand, "scope"`, func(c *Call) { c.Give(c.S.ReadAt(c.Loop(0), c.Block(1), c.Number(2), tir.Scope(c.Text(3)))) }},
 		{"write_at", `loop, block, buffer, "scope"`, func(c *Call) { c.Give(c.S.WriteAt(c.Loop(0), c.Block(1), c.Number(2), tir.Scope(c.Text(3)))) }},
 		// placement
-		{"compute_at", "block, loop", func(c *Call) { c.S.ComputeAt(c.Block(0), c.Loop(1)) }},
+		{"compute_at", "block, loop, place", computeAt},
+		{"reverse_compute_at", "block, loop, place", reverseComputeAt},
 		{"compute_inline", "block", func(c *Call) { c.S.ComputeInline(c.Block(0)) }},
+		{"reverse_compute_inline", "block", func(c *Call) { c.S.ReverseComputeInline(c.Block(0)) }},
 		// reductions
 		{"rfactor", "loop, axis", func(c *Call) { c.Give(c.S.RFactor(c.Loop(0), c.Number(1))) }},
 		{"decompose_reduction", "block, loop", func(c *Call) { c.Give(c.S.DecomposeReduction(c.Block(0), c.Loop(1))) }},

@@ -282,7 +282,7 @@ func (r *reordering) kinds() bool {
 			f, ok := st.(*tir.For)
 			return ok && f.Var == l.Var
 		})
-		if why := r.s.mayNotOverlap(p, l.Kind); why != "" {
+		if why := r.s.mayNotOverlap(p, l.Kind, l.Thread); why != "" {
 			r.s.refuse(r.step, l.Var.Name, "is %v, and in the new order %s", l.Kind, why)
 			return false
 		}

@@ -86,6 +86,7 @@ func New(f *tir.Func) *Schedule { return NewWith(f, Options{}) }
 
 // NewWith starts a schedule of f, which must be in block form, with options.
 func NewWith(f *tir.Func, opts Options) *Schedule {
+	f = withOwnVars(f)
 	return &Schedule{fn: f, program: f, proven: newProven(), legal: f, taken: f, trace: &Trace{}, opts: opts, random: opts.Seed}
 }
 

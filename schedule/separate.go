@@ -40,7 +40,7 @@ func apart(a *arith.Analyzer, loops []*tir.For, x, y touch, later bool) bool {
 	leave := a.Scope()
 	defer leave()
 	loops, x, y = joined(a, loops, x, y, later)
-	loops, x, y = digits(a, loops, x, y)
+	loops, x, y = digits(a, loops, x, y, false)
 	for k := range loops {
 		if n, ok := tir.AsInt(loops[k].Extent); ok && n <= 1 {
 			continue
@@ -242,8 +242,9 @@ func dividedSum(a *arith.Analyzer, list ...touch) []*tir.Var {
 	return found
 }
 
-// digits replaces each loop whose variable is divided by constants, as fused loops' are, by one loop for each digit.
-func digits(a *arith.Analyzer, loops []*tir.For, x, y touch) ([]*tir.For, touch, touch) {
+// digits replaces each loop whose variable is divided by constants, as fused loops' are, by one loop for each digit. The
+// digits may count further than the loop does, unless exact is set.
+func digits(a *arith.Analyzer, loops []*tir.For, x, y touch, exact bool) ([]*tir.For, touch, touch) {
 	var out []*tir.For
 	replace := func(l *tir.For) []*tir.For {
 		n, ok := tir.AsInt(l.Extent)
@@ -262,6 +263,9 @@ func digits(a *arith.Analyzer, loops []*tir.For, x, y touch) ([]*tir.For, touch,
 				return []*tir.For{l}
 			}
 			last = d
+		}
+		if exact && n%last != 0 {
+			return []*tir.For{l}
 		}
 		last = 1
 		add := func(name string, unit, extent int64) {
