@@ -247,19 +247,9 @@ var operands = map[string]func(g *stepper) []any{
 		b := g.block()
 		return around([]any{b}, g.near(g.s.Producers(b))...)
 	},
-<<<<<<< ours
 	"compute_inline":         func(g *stepper) []any { return []any{g.block()} },
 	"reverse_compute_inline": func(g *stepper) []any { return []any{g.block()} },
 	"rfactor":                func(g *stepper) []any { return g.reducing(oneOf(g, 0, -1, 1)) },
-=======
-	"reverse_compute_at": func(g *stepper) []any {
-		b := g.block()
-		return append([]any{b}, g.loop()...)
-	},
-	"reverse_compute_inline": func(g *stepper) []any { return []any{g.block()} },
-	"compute_inline":         func(g *stepper) []any { return []any{g.block()} },
-	"rfactor":                func(g *stepper) []any { return g.loop(oneOf(g, 0, -1, 1)) },
->>>>>>> theirs
 	"decompose_reduction": func(g *stepper) []any {
 		b := g.block()
 		return around([]any{b}, g.near([]schedule.Block{b})...)
