@@ -3,11 +3,13 @@ package schedule
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
 )
 
 // IndexMap sends the indices of a buffer, or the variables of a block, to new ones. Its text names the old ones and
@@ -154,6 +156,136 @@ func (m *IndexMap) Apply(indices []tir.Expr) []tir.Expr {
 		out[i] = tir.Subst(e, bind)
 	}
 	return out
+}
+
+// undoing is an index map over a space, undone.
+type undoing struct {
+	shape  []int      // of the new space, which begins at 0
+	vars   []*tir.Var // its indices
+	old    []tir.Expr // the old indices as expressions of those
+	inside tir.Expr   // which points of the new space are old ones; nil: all
+}
+
+// undo undoes a map over the space of the given extents. Where the map does not fill a box, the old space is widened so that
+// it does, and a condition says which points of the new one are not of the old.
+func (m *IndexMap) undo(extents []int) (*undoing, error) {
+	for i, n := range extents {
+		if n == 0 {
+			return nil, fmt.Errorf("axis %d has extent 0", i)
+		}
+	}
+	tries := [][]int{extents, slices.Clone(extents)} // as it is; all axes widened; one axis widened
+	for i, v := range m.From {
+		period := m.period(v)
+		wide := (extents[i] + period - 1) / period * period
+		tries[1][i] = wide
+		one := slices.Clone(extents)
+		one[i] = wide
+		tries = append(tries, one)
+	}
+	var first error
+	for _, wide := range tries {
+		u, err := m.undoWithin(extents, wide)
+		if err == nil {
+			return u, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// undoWithin undoes a map that takes the points of a space widened to wide to those of a box, one to one.
+func (m *IndexMap) undoWithin(extents, wide []int) (*undoing, error) {
+	d := arith.IterDomain{Vars: m.From}
+	a := arith.New()
+	for i, v := range m.From {
+		d.Extents = append(d.Extents, int64(wide[i]))
+		a.Bind(v, 0, int64(wide[i]))
+	}
+	u := &undoing{}
+	var target []int64
+	for i, e := range m.To {
+		_, hi, ok := a.Bounds(e)
+		if !ok || hi < 0 || hi >= maxMapNumber {
+			return nil, fmt.Errorf("result %d has no bounds from 0 to 2^31", i)
+		}
+		target, u.shape = append(target, hi+1), append(u.shape, int(hi+1))
+		name := fmt.Sprintf("t%d", i)
+		for _, v := range slices.Backward(m.From) {
+			if tir.Uses(e, v) {
+				name = v.Name
+			}
+		}
+		u.vars = append(u.vars, tir.NewVar(name))
+	}
+	old, err := arith.Inverse(d, m.To, target, u.vars)
+	if err != nil {
+		return nil, err
+	}
+	u.old = old
+	for i, n := range extents {
+		if n < wide[i] {
+			u.inside = tir.All(u.inside, tir.Bin(tir.LT, old[i], tir.I(n)))
+		}
+	}
+	return u, nil
+}
+
+// maxPeriod bounds what a period may be: beyond it an axis is not widened.
+const maxPeriod = 1 << 16
+
+// period returns the number that divides the extent of v when no quotient and no remainder of the map is cut off: the least
+// common multiple of what v is divided by, one after the other.
+func (m *IndexMap) period(v *tir.Var) int {
+	period := 1
+	var visit func(e tir.Expr, by int)
+	visit = func(e tir.Expr, by int) {
+		b, ok := e.(*tir.Binary)
+		switch {
+		case e == tir.Expr(v):
+			if by <= maxPeriod && period <= maxPeriod {
+				period = period / gcd(period, by) * by
+			}
+		case ok && (b.Op == tir.FloorDiv || b.Op == tir.FloorMod):
+			n, _ := tir.AsInt(b.B)
+			if by <= maxPeriod {
+				by *= int(min(n, maxPeriod+1))
+			}
+			visit(b.A, by)
+		case ok:
+			visit(b.A, by)
+			visit(b.B, by)
+		}
+	}
+	for _, e := range m.To {
+		visit(e, 1)
+	}
+	if period > maxPeriod {
+		return 1
+	}
+	return period
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// at returns the condition and the old indices at a point of the new space.
+func (u *undoing) at(point []tir.Expr) (inside tir.Expr, old []tir.Expr) {
+	bind := map[*tir.Var]tir.Expr{}
+	for i, v := range u.vars {
+		bind[v] = point[i]
+	}
+	old = make([]tir.Expr, len(u.old))
+	for i, e := range u.old {
+		old[i] = tir.Subst(e, bind)
+	}
+	return tir.Subst(u.inside, bind), old
 }
 
 // mapParser reads the text of an index map.

@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,4 +82,38 @@ func sameKernels(t tb, want, got *tir.Func, device transform.Device) []*tir.Kern
 		require.Equal(t, args[i], buffers[got.Params[i]], "output %s", want.Params[i].Name)
 	}
 	return kernels
+}
+
+// TestStoragePagesAreLowered takes what the traces of the pages of storage make through the loop passes.
+func TestStoragePagesAreLowered(t *testing.T) {
+	for _, name := range []string{"rolling-buffer", "storage", "dynamic-textures"} {
+		data, err := os.ReadFile(filepath.Join(pages, name+".md"))
+		require.NoError(t, err)
+		program, steps := map[string]*tir.Func{}, map[string][]string{}
+		list := fences(strings.Split(string(data), "\n"))
+		for i, f := range list {
+			switch f.kind {
+			case "tir":
+				program[f.name] = parseTir(t, name, f.text)
+			case "trace":
+				if i+1 == len(list) || list[i+1].kind != "err" {
+					steps[f.name] = append(steps[f.name], f.text)
+				}
+			}
+		}
+		require.NotEmpty(t, steps)
+		for key, text := range steps {
+			t.Run(name+"/"+key, func(t *testing.T) {
+				trace, err := schedule.ParseTrace(key, strings.Join(text, ""))
+				require.NoError(t, err)
+				s := schedule.New(program[key])
+				require.NoError(t, s.Replay(trace))
+				device := transform.CPU
+				if strings.Contains(tirtext.Print(s.Func()), "kind=bound") {
+					device = transform.GPU
+				}
+				sameKernels(t, program[key], s.Func(), device)
+			})
+		}
+	}
 }

@@ -70,7 +70,8 @@ func Primitives() []Primitive {
 		}},
 		{"double_buffer", `block`, func(c *Call) { c.S.DoubleBuffer(c.Block(0)) }},
 		{"rolling_buffer", `block, buffer`, func(c *Call) { c.S.RollingBuffer(c.Block(0), c.Number(1)) }},
-		{"transform_layout", `block, "read" or "write", buffer, "i, j -> …"`, transformLayoutCall},
+		{"transform_layout", `block, "read" or "write", buffer, "i, j -> …", padding?`, transformLayoutCall},
+		{"transform_block_layout", `block, "i, j -> …"`, func(c *Call) { c.Give(c.S.TransformBlockLayout(c.Block(0), c.Text(1))) }},
 		{"unsafe_set_dtype", `block, n, "dtype"`, unsafeSetDType},
 	}
 }

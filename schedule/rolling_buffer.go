@@ -2,9 +2,11 @@ package schedule
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
 	"github.com/texel-ml/texel/tir/proof"
 )
 
@@ -229,9 +231,11 @@ func (x *instances) rolls() int {
 	return axis
 }
 
-// rolled states what must be true where run x reads a rolling buffer: an element that it reads was written in this
-// iteration of the loops that carry the buffer, or in an earlier one, and nothing that lies in the same place was written
-// since. It is said of the indices before they are taken modulo the window.
+// rolled states what must be true where run x reads a rolling buffer, of indices before they are taken modulo its window.
+// Let P(t) be what the writer would make at time t of the loops that carry the buffer if it made all anew, and W(t) ⊆ P(t)
+// what it makes. Then what is read at t is in P(t); P(t) lies in a window of the buffer's extent, so that no two elements of
+// it share a place; and P(t) without W(t) is in P(t - 1), nothing at the beginning. So by induction all of P(t) is there
+// when it is read. The times follow each other one by one.
 //
 // It reports false where no writer of the buffer is rolling.
 func (l *lawyer) rolled(key string, x *instances, a access) bool {
@@ -243,48 +247,70 @@ func (l *lawyer) rolled(key string, x *instances, a access) bool {
 	if axis < 0 {
 		return false
 	}
+	if err := l.roll(key, writers, x, a, axis); err != nil {
+		l.fault(key, "%s is a rolling buffer: %v", a.buffer.Name, err)
+	}
+	return true
+}
+
+func (l *lawyer) roll(key string, writers []*instances, x *instances, a access, axis int) error {
 	w := writers[0]
 	if len(writers) != 1 || axis >= len(a.buffer.Shape) || !w.known {
-		l.fault(key, "%s is a rolling buffer, of %d writers; wanted one, with bounds that are known", a.buffer.Name, len(writers))
-		return true
+		return fmt.Errorf("it has %d writers; wanted one, in loops with bounds that are known", len(writers))
 	}
 	size := int64(a.buffer.Shape[axis])
-	carry, err := carriers(w, x)
+	shared := common(w, x)
+	c, err := carriers(w, shared)
 	if err != nil {
-		l.fault(key, "%s is a rolling buffer: %v", a.buffer.Name, err)
-		return true
+		return err
 	}
 	read, ok := unrolled(a.side, axis, size)
 	if !ok {
-		l.fault(key, "block %s reads the rolling buffer %s at an index that is not modulo its window of %d", x.block.Name, a.buffer.Name, size)
-		return true
+		return fmt.Errorf("block %s reads it at an index that is not modulo its window of %d", x.block.Name, size)
 	}
-	shared := common(w, x)
-	fixed := x.vars[:shared]
 	read.Vars = append(append([]proof.Var{}, x.vars[shared:]...), read.Vars...)
 	read.Where = tir.All(x.where, read.Where)
-	var now, later []proof.Side // what was written up to the iteration, and what is written after it
-	for _, side := range w.writes(a.buffer, carry.from) {
-		side, ok := unrolled(side, axis, size)
-		if !ok {
-			l.fault(key, "block %s writes the rolling buffer %s at an index that is not modulo its window of %d", w.block.Name, a.buffer.Name, size)
-			return true
+	whole, ok := w.unguarded(a.buffer, shared, c)
+	if ok {
+		whole.side, ok = unrolled(whole.side, axis, size)
+	}
+	if !ok {
+		return fmt.Errorf("block %s writes it at more than one place, at an index that is not modulo its window of %d, or without a condition on what is new", w.block.Name, size)
+	}
+	before, ok := c.at(whole.side, tir.Minus(c.time, tir.I(1)), w.vars[c.from:shared])
+	now, _ := c.at(whole.side, c.time, w.vars[c.from:shared])
+	if !ok {
+		return fmt.Errorf("what block %s writes does not depend on the order of the loops that carry it alone", w.block.Name)
+	}
+	fixed := w.vars[:shared]
+	claim := func(what string, kind proof.Kind, side proof.Side, by ...proof.Side) {
+		l.claim(key+what, &proof.Claim{Kind: kind, Subject: key + what, Fixed: fixed, Side: side, By: by})
+	}
+	claim("", proof.Cover, read, whole.side)
+	kept := whole.side
+	kept.Where = tir.All(kept.Where, negated(whole.fresh))
+	claim(" that is kept", proof.Cover, kept, before)
+	claim(" at its time", proof.Cover, now, whole.side)
+	first := kept // at the beginning nothing is kept: it would be a row that there is not
+	first.Where, first.Map = tir.All(first.Where, tir.Bin(tir.EQ, c.time, tir.I(0))), first.Map[axis:axis+1]
+	claim(" that is kept at the beginning", proof.Cover, first, proof.Side{Map: []tir.Expr{tir.I(math.MinInt32)}})
+	rows := whole.side
+	rows.Map = rows.Map[axis : axis+1]
+	claim(" in its window", proof.Cover, rows, w.windowOf(rows, shared, size))
+	l.claim(key+" in order", &proof.Claim{Kind: proof.Monotone, Subject: key + " in order", Fixed: w.vars[:c.from],
+		Side: proof.Side{Vars: w.vars[c.from:shared], Map: []tir.Expr{c.time}}})
+	l.claim(key+" one by one", &proof.Claim{Kind: proof.Bijection, Subject: key + " one by one", Fixed: w.vars[:c.from],
+		Side: proof.Side{Vars: w.vars[c.from:shared], Map: []tir.Expr{c.time}}, Range: []int64{c.turns}})
+	var sums []tir.Expr
+	for i, iv := range w.block.Iters {
+		if iv.Kind == tir.Reduce {
+			sums = append(sums, w.values[i])
 		}
-		now = append(now, carry.other(side, tir.LE))
-		later = append(later, carry.other(side, tir.GT))
 	}
-	l.claim(key, &proof.Claim{Kind: proof.Cover, Subject: key, Fixed: fixed, Side: read, By: now})
-	turns := int64(1)
-	for _, f := range w.vars[carry.from:shared] {
-		turns = min(turns*max(f.Extent, 1), proof.Budget)
+	if len(sums) > 0 {
+		l.claim(key+" when complete", &proof.Claim{Kind: proof.Constant, Subject: "reduction " + w.block.Name, Fixed: fixed, Side: proof.Side{Map: sums}})
 	}
-	l.claim(key+" before it is overwritten", &proof.Claim{Kind: proof.Disjoint, Subject: key + " before it is overwritten", Fixed: fixed, Side: beyond(read, axis, size, turns), By: now})
-	for _, side := range w.writes(a.buffer, shared) {
-		side, _ := unrolled(side, axis, size)
-		l.claim(key+" in order", &proof.Claim{Kind: proof.Disjoint, Subject: fmt.Sprintf("%s writes %s in order", w.block.Name, a.buffer.Name),
-			Fixed: w.vars[:shared], Side: beyond(side, axis, -size, turns), By: later})
-	}
-	return true
+	return nil
 }
 
 // unrolled takes the modulo off the index of an axis.
@@ -300,26 +326,81 @@ func unrolled(s proof.Side, axis int, size int64) (proof.Side, bool) {
 	return s, true
 }
 
-// beyond is a side moved along an axis by the multiples of size, from 1 to turns.
-func beyond(s proof.Side, axis int, size, turns int64) proof.Side {
-	q := tir.NewVar("q")
-	s.Vars = append(append([]proof.Var{}, s.Vars...), proof.Var{Var: q, Min: 1, Extent: turns})
-	s.Map = append([]tir.Expr{}, s.Map...)
-	s.Map[axis] = tir.Plus(s.Map[axis], tir.Times(q, tir.I(int(size))))
-	return s
+// unguarded is what a rolling block would write without the condition on what is new, and that condition.
+type unguarded struct {
+	side  proof.Side
+	fresh tir.Expr
+}
+
+// unguarded returns what a rolling block writes over its loops from the given one on: the last of its conditions that is a
+// choice and depends on a carrying loop is the one on what is new.
+func (x *instances) unguarded(b *tir.Buffer, from int, c *carrying) (unguarded, bool) {
+	var u unguarded
+	found := false
+	for _, a := range x.effects {
+		if !a.store || a.init || a.buffer != b {
+			continue
+		}
+		if found || !a.known {
+			return u, false
+		}
+		found, u.side = true, a.side
+	}
+	conds := conjunctsOf(x.where)
+	for i := len(conds) - 1; i >= 0 && u.fresh == nil; i-- {
+		if o, ok := conds[i].(*tir.Binary); ok && o.Op == tir.Or && tir.UsesAny(o, c.loops) {
+			u.fresh = conds[i]
+			conds = append(conds[:i:i], conds[i+1:]...)
+		}
+	}
+	u.side.Vars = append(append([]proof.Var{}, x.vars[from:]...), u.side.Vars...)
+	u.side.Where = tir.All(append(conds, u.side.Where)...)
+	return u, found && u.fresh != nil
+}
+
+// negated is the condition that cond does not hold, as a conjunction where it is a choice.
+func negated(cond tir.Expr) tir.Expr {
+	opposite := map[tir.BinaryOp]tir.BinaryOp{tir.EQ: tir.NE, tir.NE: tir.EQ, tir.LT: tir.GE, tir.GE: tir.LT, tir.GT: tir.LE, tir.LE: tir.GT}
+	if b, ok := cond.(*tir.Binary); ok {
+		if b.Op == tir.Or {
+			return tir.All(negated(b.A), negated(b.B))
+		}
+		if op, compares := opposite[b.Op]; compares {
+			return &tir.Binary{Op: op, A: b.A, B: b.B}
+		}
+	}
+	return &tir.Not{A: cond}
+}
+
+// windowOf is an interval of the given size that begins where the rows of a side begin, as index algebra sees it. That they
+// lie in it is a claim.
+func (x *instances) windowOf(rows proof.Side, from int, size int64) proof.Side {
+	a := analyzer(x.loops)
+	over := map[*tir.Var]tir.Range{}
+	for _, v := range rows.Vars {
+		a.Bind(v.Var, v.Min, v.Extent)
+		over[v.Var] = tir.Range{Min: tir.I(int(v.Min)), Extent: tir.I(int(v.Extent))}
+	}
+	var first tir.Expr = tir.I(0)
+	if box, ok := a.Touched(rows.Map, over); ok {
+		first = box[0].Min
+	}
+	k := tir.NewVar("k")
+	return proof.Side{Vars: []proof.Var{{Var: k, Extent: size}}, Map: []tir.Expr{tir.Plus(first, k)}}
 }
 
 // carrying are the loops across whose iterations a rolling buffer carries values, and their order.
 type carrying struct {
-	from int                   // the first of them among the loops that writer and reader share
-	time tir.Expr              // the order of their iterations
-	turn map[*tir.Var]*tir.Var // the same loops at another time
+	from  int      // the first of them among the loops that writer and reader share
+	time  tir.Expr // the order of their iterations, from 0
+	turns int64    // how many there are
+	loops map[*tir.Var]bool
 }
 
-// carriers returns the loops that drive the ordered variable of a rolling writer: the innermost ones that it shares with
-// the reader. They must be serial, and their order that of the variable.
-func carriers(w, x *instances) (*carrying, error) {
-	c := &carrying{turn: map[*tir.Var]*tir.Var{}}
+// carriers returns the loops that drive the ordered variable of a rolling writer: the innermost ones of those that it shares
+// with a reader. They must be serial.
+func carriers(w *instances, shared int) (*carrying, error) {
+	c := &carrying{turns: 1, loops: map[*tir.Var]bool{}}
 	for i, iv := range w.block.Iters {
 		if iv.Kind == tir.Ordered {
 			c.time = w.values[i]
@@ -328,7 +409,6 @@ func carriers(w, x *instances) (*carrying, error) {
 	if c.time == nil {
 		return nil, fmt.Errorf("block %s has no ordered variable", w.block.Name)
 	}
-	shared := common(w, x)
 	for c.from = shared; c.from > 0; c.from-- {
 		f := w.loops[c.from-1]
 		if w.vars[c.from-1].Extent > 1 && !tir.Uses(c.time, f.Var) {
@@ -337,45 +417,51 @@ func carriers(w, x *instances) (*carrying, error) {
 		if f.Kind != tir.Serial && f.Kind != tir.Unrolled {
 			return nil, fmt.Errorf("%v loop %s carries its values; wanted a serial one", f.Kind, f.Var.Name)
 		}
-		c.turn[f.Var] = tir.NewVar(f.Var.Name)
+		c.loops[f.Var] = true
+		if c.turns *= w.vars[c.from-1].Extent; c.turns > proof.Budget {
+			return nil, fmt.Errorf("its loops have above %d iterations", proof.Budget)
+		}
 	}
 	for i, f := range w.loops {
 		if (i < c.from || i >= shared) && tir.Uses(c.time, f.Var) {
-			return nil, fmt.Errorf("loop %s drives the ordered variable and stands apart from the others that do", f.Var.Name)
+			return nil, fmt.Errorf("loop %s drives its ordered variable and stands apart from the others that do", f.Var.Name)
 		}
-	}
-	an := analyzer(nil)
-	coeffs, rest, ok := an.Linear(c.time)
-	if _, constant := tir.AsInt(rest); !ok || !constant {
-		return nil, fmt.Errorf("the ordered variable of %s is not linear", w.block.Name)
-	}
-	reach := int64(0) // of the loops further in
-	for i := shared - 1; i >= c.from; i-- {
-		k, n := coeffs[w.loops[i].Var], w.vars[i].Extent
-		if n > 1 && k <= reach {
-			return nil, fmt.Errorf("loop %s does not run in the order of the ordered variable", w.loops[i].Var.Name)
-		}
-		reach += k * (n - 1)
 	}
 	return c, nil
 }
 
-// other returns a side of the writer, over the carrying loops and those inside, at another time, which compares with the
-// present one.
-func (c *carrying) other(s proof.Side, op tir.BinaryOp) proof.Side {
-	bind := map[*tir.Var]tir.Expr{}
-	for v, other := range c.turn {
-		bind[v] = other
-	}
-	out := proof.Side{Where: tir.All(tir.Subst(s.Where, bind), tir.Bin(op, tir.Subst(c.time, bind), c.time))}
-	for _, v := range s.Vars {
-		if other := c.turn[v.Var]; other != nil {
-			v.Var = other
+// at returns a side of the writer as it is at another time: the innermost of the carrying loops is what the time and the
+// others leave of it. It reports false when the side does not depend on the time alone.
+func (c *carrying) at(s proof.Side, time tir.Expr, loops []proof.Var) (proof.Side, bool) {
+	a := arith.New()
+	coeffs, _, ok := a.Linear(c.time)
+	last := -1
+	for i, v := range loops {
+		if coeffs[v.Var] == 1 {
+			last = i
 		}
-		out.Vars = append(out.Vars, v)
+	}
+	if !ok || last < 0 {
+		return s, false
+	}
+	own := loops[last].Var
+	now := tir.NewVar("t")
+	value := tir.Minus(now, tir.Minus(c.time, own)) // of the innermost loop at time now
+	others := map[*tir.Var]bool{}
+	for _, v := range loops {
+		others[v.Var] = true
+	}
+	put := func(e tir.Expr) tir.Expr {
+		e = a.Simplify(tir.Subst(e, map[*tir.Var]tir.Expr{own: value}))
+		ok = ok && (e == nil || !tir.UsesAny(e, others))
+		return tir.Subst(e, map[*tir.Var]tir.Expr{now: time})
+	}
+	out := proof.Side{Vars: s.Vars}
+	for _, e := range conjunctsOf(s.Where) {
+		out.Where = tir.All(out.Where, put(e))
 	}
 	for _, e := range s.Map {
-		out.Map = append(out.Map, tir.Subst(e, bind))
+		out.Map = append(out.Map, put(e))
 	}
-	return out
+	return out, ok
 }

@@ -30,7 +30,9 @@ type storageDraw struct {
 	s *schedule.Schedule
 }
 
-func (d *storageDraw) number(name string, from, to int) int { return rapid.IntRange(from, to).Draw(d.t, name) }
+func (d *storageDraw) number(name string, from, to int) int {
+	return rapid.IntRange(from, to).Draw(d.t, name)
+}
 
 // block is any block of the function's own scope.
 func (d *storageDraw) block() schedule.Block {
@@ -69,7 +71,7 @@ func (d *storageDraw) layout() string {
 		"i -> i", "i -> i + 1", fmt.Sprintf("i -> i // %d, i %%%% %d", c, c),
 		"i, j -> j, i", "i, j -> i, j + 2", fmt.Sprintf("i, j -> j // %d, i, j %%%% %d", c, c), "i, j -> i * 50 + j", fmt.Sprintf("i, j -> i, (j + i) %%%% %d", 5*c),
 		fmt.Sprintf("i, j -> i // %d, j // 3, i %%%% %d, j %%%% 3", c, c), "i, j -> i * 2 + j", fmt.Sprintf("i, j -> (i * 24 + j) // %d, (i * 24 + j) %%%% %d", c, c),
-		"i, j, k -> k, i, j", fmt.Sprintf("i, j, k -> i // %d, k, i %%%% %d, j", c, c), "i, j, k -> k * 40 + i, j",
+		fmt.Sprintf("i, j, k -> j, i, k // %d, k %%%% %d", c, c), "i, j, k -> i * 24 + j, k", "i, j, k -> k, i, j", fmt.Sprintf("i, j, k -> i // %d, k, i %%%% %d, j", c, c), "i, j, k -> k * 40 + i, j",
 	}).Draw(d.t, "map")
 }
 
@@ -112,6 +114,10 @@ var storageSteps = []storageStep{
 	{"double_buffer", func(d *storageDraw) { d.s.DoubleBuffer(d.block()) }},
 	{"rolling_buffer", func(d *storageDraw) { d.s.RollingBuffer(d.block(), 0) }},
 	{"transform_layout", func(d *storageDraw) { d.s.TransformLayout(d.block(), d.side(), d.number("buffer", 0, 1), d.layout()) }},
+	{"transform_layout with padding", func(d *storageDraw) {
+		d.s.TransformLayout(d.block(), schedule.Write, 0, d.layout(), float64(d.number("pad", -1, 1)))
+	}},
+	{"transform_block_layout", func(d *storageDraw) { d.s.TransformBlockLayout(d.block(), d.layout()) }},
 	{"annotate", func(d *storageDraw) { d.s.Annotate(d.block(), "note", d.number("note", 0, 9)) }},
 }
 
@@ -130,6 +136,9 @@ func TestStorageProperty(t *testing.T) {
 	require.NoError(t, err)
 	files = slices.DeleteFunc(files, func(path string) bool { // a program of which the claims say nothing, since they do not hold of it
 		f := readTir(t, path)
+		if nameOf(path) == "firstmax" {
+			return true // which of equals it takes depends on the order of a reduction, which is any
+		}
 		return slices.ContainsFunc(schedule.Obligations(f, f, f), func(o *schedule.Obligation) bool { return o.Check() != nil })
 	})
 	require.Greater(t, len(files), 10)
@@ -164,7 +173,8 @@ func TestStorageProperty(t *testing.T) {
 		require.NoError(t, again.Replay(trace), s.Trace().String())
 		require.Equal(t, text, tirtext.Print(again.Func()))
 		if _, _, err := transform.Lower(s.Func(), transform.Options{}); err != nil {
-			require.True(t, errors.Is(err, diag.ErrUnsupported), "%v\n%s", err, text)
+			var e *diag.Error // a buffer of one lane is refused as a race of the lanes
+			require.True(t, errors.Is(err, diag.ErrUnsupported) || errors.As(err, &e) && e.Step == "vectorize", "%v\n%s", err, text)
 			return
 		}
 		lowered++

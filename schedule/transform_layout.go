@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"math"
 	"slices"
 
 	"github.com/texel-ml/texel/diag"
@@ -26,11 +27,20 @@ const (
 //	B[i, j] = A[i, j]; C[i, j] = B[i, j]   →   "i, j -> j, i"   →   B[j, i] = A[i, j]; C[i, j] = B[j, i]
 //
 // The map must send different indices to different ones. The new buffer goes from 0 to the largest new index on each axis;
-// where there is more of it than the map fills, what is between is padding: nothing reads it, and nothing writes it.
+// where there is more of it than the map fills, what is between is padding: nothing reads it, and nothing writes it unless a
+// value for it is given. Then the block that writes the buffer goes through all of the new layout instead, and its loops are
+// those of the new axes:
+//
+//	for k, n: P(k, n): P[k, n] = B[k, n]    →    "k, n -> n // 8, k, n %% 8", 0
+//
+//	for a, k, c: P(a, k, c): P[a, k, c] = select(a * 8 + c < 20, B[k, a * 8 + c], 0)
+//
+// So panels of a matrix are packed: the copy has plain indices, can be moved to where it is used (ComputeAt) and be
+// vectorized. The block must be a single store at its own variables, with the loops that they were made with.
 //
 // It refuses a buffer with strides or a folding of its own (change the layout first), one that an opaque block uses, and
 // one that is read or written as vectors already.
-func (s *Schedule) TransformLayout(b Block, side Side, n int, indexMap string) {
+func (s *Schedule) TransformLayout(b Block, side Side, n int, indexMap string, pad ...float64) {
 	const step = "transform_layout"
 	buf := s.bufferOf(step, b, side, n)
 	if buf == nil || !s.canMove(step, b, buf) {
@@ -44,25 +54,104 @@ func (s *Schedule) TransformLayout(b Block, side Side, n int, indexMap string) {
 	if to.Shape = s.imageOf(step, b, m, buf.Shape); to.Shape == nil {
 		return
 	}
+	body := s.fn.Root().Body
+	args := []any{b, string(side), n, m.String()}
+	if len(pad) > 0 {
+		args = append(args, pad[0])
+		if body = s.padded(step, b, buf, &to, m, pad[0]); body == nil {
+			return
+		}
+	}
 	w := &relayout{s: s, step: step, a: arith.New(), from: buf, to: &to, by: m}
-	body := w.stmt(s.fn.Root().Body)
-	if s.err != nil {
+	if body = w.stmt(body); s.err != nil {
 		return
 	}
 	allocs := slices.Clone(s.fn.Root().Allocs)
 	allocs[slices.Index(allocs, buf)] = &to
 	s.setRoot(body, allocs)
-	s.record(step, operands(b, string(side), n, m.String()))
+	s.record(step, operands(args...))
+}
+
+// padded returns the root's body in which the block that writes buf goes through all of its new layout.
+func (s *Schedule) padded(step string, b Block, buf, to *tir.Buffer, m *IndexMap, value float64) tir.Stmt {
+	pad, ok := constant(buf.DType, value)
+	if !ok {
+		s.refuse(step, b.name, "the padding %v is no value of %v", value, buf.DType)
+		return nil
+	}
+	var writer *place
+	for _, u := range s.users(buf) {
+		if writes(u.realize.Block, buf) {
+			if writer != nil {
+				s.refuse(step, b.name, "blocks %s and %s write %s; wanted one, which can write the padding", writer.realize.Block.Name, u.realize.Block.Name, buf.Name)
+				return nil
+			}
+			writer = u
+		}
+	}
+	block := writer.realize.Block
+	st, plain := block.Body.(*tir.Store)
+	if !plain || block.Init != nil || writer.realize.Where != nil || !slices.EqualFunc(st.Indices, block.Iters, func(e tir.Expr, iv tir.IterVar) bool { return e == tir.Expr(iv.Var) && iv.Kind == tir.Spatial }) {
+		s.refuse(step, b.name, "block %s is guarded, or more than a store to %s at its own spatial variables; wanted a plain copy, which can write the padding", block.Name, buf.Name)
+		return nil
+	}
+	nest := s.ownLoops(step, writer)
+	if nest == nil {
+		return nil
+	}
+	u, err := m.undo(buf.Shape)
+	if err != nil {
+		s.fail(diag.Invalid(step, b.name, "the map %q of %v cannot be undone, to say what is padding", m, tensor.Shape(buf.Shape)).By(err))
+		return nil
+	}
+	to.Shape = u.shape
+	r := &reshaping{s: s, block: block, u: u, kinds: make([]tir.IterKind, len(u.shape))}
+	realize, loops := r.over(nil, nest)
+	made := *realize.Block
+	vars, a := make([]tir.Expr, len(made.Iters)), arith.New()
+	for i, iv := range made.Iters {
+		vars[i] = iv.Var
+		a.Bind(iv.Var, 0, int64(iv.Extent))
+	}
+	body := made.Body.(*tir.Store).Value
+	if inside, _ := u.at(vars); inside != nil {
+		body = tir.Sel(a.Simplify(inside), body, pad)
+	}
+	made.Body = &tir.Store{Buffer: to, Indices: vars, Value: body}
+	made.Reads, made.Writes = tir.Accesses(&made)
+	old := writer.path[len(writer.path)-1-len(nest.loops)]
+	return swap(s.fn.Root().Body, old, nestOf(loops, &tir.BlockRealize{Values: realize.Values, Block: &made}))
+}
+
+// constant returns a value of a type, if it is one.
+func constant(d tensor.DType, value float64) (tir.Expr, bool) {
+	if d.IsFloat() {
+		return tir.Const(d, value), true
+	}
+	lo, hi := tensor.IntRange(d)
+	if d == tensor.Uint64 {
+		hi = math.MaxInt64
+	}
+	if value != math.Trunc(value) || math.Abs(value) > 1<<53 || value < float64(lo) || value > float64(hi) {
+		return nil, false
+	}
+	return &tir.Int{DType: d, Value: int64(value)}, true
 }
 
 // transformLayoutCall reads the operands of a trace. The short form transform_layout(block, [1, 0]) gives the axes of the
 // buffer that the block writes another order.
 func transformLayoutCall(c *Call) {
-	if c.Len() == 2 {
+	switch c.Len() {
+	case 2:
 		c.S.TransformLayout(c.Block(0), Write, 0, Permutation(c.Numbers(1)...))
-		return
+	case 5:
+		if pad, whole := c.args[4].(int); whole {
+			c.args[4] = float64(pad)
+		}
+		c.S.TransformLayout(c.Block(0), Side(c.Text(1)), c.Number(2), c.Text(3), operandAs[float64](c, 4, "a number"))
+	default:
+		c.S.TransformLayout(c.Block(0), Side(c.Text(1)), c.Number(2), c.Text(3))
 	}
-	c.S.TransformLayout(c.Block(0), Side(c.Text(1)), c.Number(2), c.Text(3))
 }
 
 // bufferOf returns the n-th of the buffers that a block reads or writes, which must be an intermediate one.

@@ -47,7 +47,8 @@ func TestGroups(t *testing.T) {
 }
 
 // scheduledMatmul is C[i, j] = Σ A[i, k]·B[k, j], scheduled with primitives alone: a group computes 8 × 16 elements, its
-// work-items bring 4 columns of A and rows of B at a time into shared memory. With double, each into two halves.
+// work-items bring 4 columns of A and rows of B at a time into shared memory. With double, each into two halves, with room
+// between their rows.
 func scheduledMatmul(t *testing.T, m, n, depth int, double bool) *tir.Func {
 	a, b := te.Placeholder("A", tensor.Float32, m, depth), te.Placeholder("B", tensor.Float32, depth, n)
 	product := te.Sum("C", tensor.Float32, []int{m, n}, []int{depth}, func(i, r []tir.Expr) tir.Expr {
@@ -79,22 +80,14 @@ func scheduledMatmul(t *testing.T, m, n, depth int, double bool) *tir.Func {
 		s.Bind(pair[0], "threadIdx.y")
 		s.Bind(pair[1], "threadIdx.x")
 	}
-	require.NoError(t, s.Err())
-	f := s.Func()
-	if !double {
-		return f
-	}
-	marked := *f
-	marked.Body = (&tir.Mapper{Stmt: func(st tir.Stmt) tir.Stmt {
-		r, ok := st.(*tir.BlockRealize)
-		if !ok || len(r.Block.Writes) != 1 || r.Block.Writes[0].Buffer.Scope != tir.Shared {
-			return st
+	for _, fill := range fills {
+		if double {
+			s.StorageAlign(fill, 0, 0, 8, 1)
+			s.DoubleBuffer(fill)
 		}
-		block := *r.Block
-		block.Attrs = map[string]string{tir.DoubleBuffer: "1"}
-		return &tir.BlockRealize{Values: r.Values, Where: r.Where, Block: &block}
-	}}).MapStmt(f.Body)
-	return &marked
+	}
+	require.NoError(t, s.Err())
+	return s.Func()
 }
 
 // TestScheduledMatmul runs products whose sizes the tiles divide or not.

@@ -1,21 +1,28 @@
 package interp
 
-import "github.com/texel-ml/texel/tir"
+import (
+	"strings"
+
+	"github.com/texel-ml/texel/tir"
+)
 
 // A buffer that blocks allocate and that is used inside one loop only, whose iterations are independent of each other, is
 // one for each of its iterations: each fills what it reads of it. So the memory is as new when an iteration begins; what
-// the iteration before left is neither read nor raced for. Shared buffers are those of a group.
+// the iteration before left is neither read nor raced for. A shared buffer is one for each group: for each iteration of a
+// parallel loop, or of one that is bound to an axis of groups.
 
-// homes returns, for each parallel, vectorized or bound loop, the buffers that are used inside it and in no such loop
-// further in that has all uses.
+// homes returns, for each parallel, vectorized or bound loop, the buffers of which each of its iterations has one.
 func homes(body tir.Stmt) map[*tir.For][]*tir.Buffer {
 	h := &finder{at: map[*tir.Buffer][]*tir.For{}, known: map[*tir.Buffer]int{}}
 	h.walk(body)
 	out := map[*tir.For][]*tir.Buffer{}
 	for _, b := range h.list {
-		if around := h.at[b]; len(around) > h.known[b] {
-			home := around[len(around)-1]
-			out[home] = append(out[home], b)
+		for i := len(h.at[b]) - 1; i >= h.known[b]; i-- {
+			home := h.at[b][i]
+			if b.Scope != tir.Shared || home.Kind == tir.Parallel || home.Kind == tir.Bound && strings.HasPrefix(home.Thread, "blockIdx.") {
+				out[home] = append(out[home], b)
+				break
+			}
 		}
 	}
 	return out
@@ -44,9 +51,7 @@ func (h *finder) walk(root any) {
 			return false
 		case *tir.BlockRealize:
 			for _, b := range n.Block.Allocs {
-				if b.Scope != tir.Shared {
-					h.list, h.known[b] = append(h.list, b), len(h.loops)
-				}
+				h.list, h.known[b] = append(h.list, b), len(h.loops)
 			}
 		case *tir.Load:
 			h.use(n.Buffer)
