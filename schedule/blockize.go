@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/arith"
 )
@@ -359,6 +361,9 @@ func (c *cutting) boxes(list []tir.Region) []tir.Region {
 	var out []tir.Region
 next:
 	for _, r := range list {
+		if slices.Contains(c.p.realize.Block.Allocs, r.Buffer) {
+			continue // it does not exist outside of the old block
+		}
 		box := make([]tir.Range, len(r.Ranges))
 		for n, g := range r.Ranges {
 			box[n] = c.box(g, bind, over, r.Buffer.Shape[n])

@@ -42,7 +42,6 @@ type einsum struct {
 	block  *tir.Block
 	top    int              // the outermost loop of the nest
 	extent map[*tir.Var]int // of the variables that are padded: the new extent
-	old    map[*tir.Var]int // … and the old one
 	loads  []*paddedOperand
 	out    *paddedOperand // nil where the result has its old size
 }
@@ -79,7 +78,6 @@ func (e *einsum) checkPadding(step string, padding []int) bool {
 		s.refuse(step, e.block.Name, "%d numbers for %d variables; wanted one for each", len(padding), len(e.block.Iters))
 		return false
 	}
-	e.old = map[*tir.Var]int{}
 	for i, n := range padding {
 		iv := e.block.Iters[i]
 		if n < 1 || n > math.MaxInt32-iv.Extent {
@@ -87,7 +85,7 @@ func (e *einsum) checkPadding(step string, padding []int) bool {
 			return false
 		}
 		if to := (iv.Extent + n - 1) / n * n; to != iv.Extent {
-			e.extent[iv.Var], e.old[iv.Var] = to, iv.Extent
+			e.extent[iv.Var] = to
 		}
 	}
 	if len(e.extent) == 0 {
@@ -149,12 +147,6 @@ func (e *einsum) checkAccesses(step string) bool {
 	}
 	out := stores[0]
 	e.loads = slices.DeleteFunc(e.loads, func(o *paddedOperand) bool { return !e.padded(o) || o.buf == out.buf && sameIndices(o.at, out.at) })
-	for _, o := range e.loads {
-		if o.buf == out.buf {
-			e.s.refuse(step, e.block.Name, "reads %s at another place than it writes", o.buf.Name)
-			return false
-		}
-	}
 	if e.padded(out) {
 		e.out = out
 	}
@@ -274,16 +266,11 @@ func (e *einsum) pad() {
 		operands = append(slices.Clone(operands), e.out)
 	}
 	for _, o := range operands {
-		o.pad = &tir.Buffer{Name: s.freeName(o.buf.Name + "_pad"), DType: o.buf.DType, Scope: scope, Shape: slices.Clone(o.buf.Shape)}
+		o.pad = &tir.Buffer{Name: s.freeName(o.buf.Name + "_pad"), DType: o.buf.DType, Scope: scope, Shape: e.shapeOf(o)}
 		for n := 1; taken[o.pad.Name]; n++ {
 			o.pad.Name = s.freeName(fmt.Sprintf("%s_pad%d", o.buf.Name, n))
 		}
 		taken[o.pad.Name] = true
-		for axis, i := range o.at {
-			if v, ok := i.(*tir.Var); ok && e.extent[v] > 0 {
-				o.pad.Shape[axis] = e.extent[v]
-			}
-		}
 		allocs = append(allocs, o.pad)
 	}
 	var list []tir.Stmt
@@ -297,27 +284,62 @@ func (e *einsum) pad() {
 	s.replaceIn(e.p, e.p.loops[e.top], &tir.Seq{Stmts: list}, allocs...)
 }
 
+// own returns the variable of the block that an index is, nil for others.
+func (e *einsum) own(index tir.Expr) *tir.IterVar {
+	for i, iv := range e.block.Iters {
+		if index == tir.Expr(iv.Var) {
+			return &e.block.Iters[i]
+		}
+	}
+	return nil
+}
+
+// shapeOf returns the shape of the buffer in an operand's place: the extents of the variables, the new ones where they are
+// padded. The block needs one element of any other axis.
+func (e *einsum) shapeOf(o *paddedOperand) []int {
+	shape := make([]int, len(o.at))
+	for axis, index := range o.at {
+		shape[axis] = 1
+		if iv := e.own(index); iv != nil {
+			shape[axis] = max(iv.Extent, e.extent[iv.Var])
+		}
+	}
+	return shape
+}
+
+// padAt returns the indices in the buffer in an operand's place.
+func (e *einsum) padAt(o *paddedOperand) []tir.Expr {
+	at := slices.Clone(o.at)
+	for axis, index := range at {
+		if e.own(index) == nil {
+			at[axis] = tir.I(0)
+		}
+	}
+	return at
+}
+
 // fill copies an operand, with zeros past its end.
 func (e *einsum) fill(o *paddedOperand) tir.Stmt {
 	b := &tir.Block{Name: e.s.blockName(o.pad.Name)}
-	var idx, values []tir.Expr
+	var to, from, values []tir.Expr
 	var loops []*tir.For
 	var inside tir.Expr
-	for axis, extent := range o.pad.Shape {
-		name := "c"
-		if v, ok := o.at[axis].(*tir.Var); ok {
-			name = v.Name
+	for axis, index := range o.at {
+		iv := e.own(index)
+		if iv == nil {
+			to, from = append(to, tir.I(0)), append(from, index)
+			continue
 		}
-		v, l := e.s.newVar(name), e.s.newVar(name)
-		b.Iters = append(b.Iters, tir.IterVar{Var: v, Extent: extent, Kind: tir.Spatial})
-		loops = append(loops, &tir.For{Var: l, Min: tir.I(0), Extent: tir.I(extent)})
-		idx, values = append(idx, v), append(values, l)
-		if w, ok := o.at[axis].(*tir.Var); ok && e.extent[w] > 0 {
-			// A block that asks first whether an element exists may have more iterations than the operand has elements.
-			inside = tir.All(inside, tir.Lt(v, tir.I(min(e.old[w], o.buf.Shape[axis]))))
+		v, l := e.s.newVar(iv.Var.Name), e.s.newVar(iv.Var.Name)
+		b.Iters = append(b.Iters, tir.IterVar{Var: v, Extent: o.pad.Shape[axis], Kind: tir.Spatial})
+		loops = append(loops, &tir.For{Var: l, Min: tir.I(0), Extent: tir.I(o.pad.Shape[axis])})
+		to, from, values = append(to, v), append(from, v), append(values, l)
+		// A block that asks first whether an element exists may have more iterations than the operand has elements.
+		if n := min(iv.Extent, o.buf.Shape[axis]); n < o.pad.Shape[axis] {
+			inside = tir.All(inside, tir.Lt(v, tir.I(n)))
 		}
 	}
-	b.Body = &tir.Store{Buffer: o.pad, Indices: idx, Value: tir.Sel(inside, &tir.Load{Buffer: o.buf, Indices: idx}, tir.Const(o.buf.DType, 0))}
+	b.Body = &tir.Store{Buffer: o.pad, Indices: to, Value: tir.Sel(inside, &tir.Load{Buffer: o.buf, Indices: from}, tir.Const(o.buf.DType, 0))}
 	b.Reads, b.Writes = tir.Accesses(b)
 	return nestOf(loops, &tir.BlockRealize{Values: values, Block: b})
 }
@@ -331,26 +353,27 @@ func (e *einsum) nest() tir.Stmt {
 			b.Iters[i].Extent = n
 		}
 	}
-	operand := func(buf *tir.Buffer, at []tir.Expr) *tir.Buffer {
+	operand := func(buf *tir.Buffer, at []tir.Expr) (*tir.Buffer, []tir.Expr) {
 		for _, o := range append(slices.Clip(e.loads), e.out) {
 			if o != nil && o.buf == buf && sameIndices(o.at, at) {
-				return o.pad
+				return o.pad, e.padAt(o)
 			}
 		}
-		return buf
+		return buf, at
 	}
 	m := &tir.Mapper{
 		Expr: func(x tir.Expr) tir.Expr {
 			if l, ok := x.(*tir.Load); ok {
-				if to := operand(l.Buffer, l.Indices); to != l.Buffer {
-					return &tir.Load{Buffer: to, Indices: l.Indices}
+				if to, at := operand(l.Buffer, l.Indices); to != l.Buffer {
+					return &tir.Load{Buffer: to, Indices: at}
 				}
 			}
 			return x
 		},
 		Stmt: func(st tir.Stmt) tir.Stmt {
 			if n, ok := st.(*tir.Store); ok {
-				return &tir.Store{Buffer: operand(n.Buffer, n.Indices), Indices: n.Indices, Value: n.Value}
+				to, at := operand(n.Buffer, n.Indices)
+				return &tir.Store{Buffer: to, Indices: at, Value: n.Value}
 			}
 			return st
 		},
@@ -380,8 +403,8 @@ func (e *einsum) cutOut() tir.Stmt {
 		loops = append(loops, &tir.For{Var: l, Min: tir.I(0), Extent: tir.I(iv.Extent)})
 		values = append(values, l)
 	}
-	at := substAll(e.out.at, to)
-	b.Body = &tir.Store{Buffer: e.out.buf, Indices: at, Value: &tir.Load{Buffer: e.out.pad, Indices: at}}
+	b.Body = &tir.Store{Buffer: e.out.buf, Indices: substAll(e.out.at, to),
+		Value: &tir.Load{Buffer: e.out.pad, Indices: substAll(e.padAt(e.out), to)}}
 	b.Reads, b.Writes = tir.Accesses(b)
 	return nestOf(loops, &tir.BlockRealize{Values: values, Block: b})
 }

@@ -148,6 +148,21 @@ func loadsAny(e tir.Expr, bufs []*tir.Buffer) bool {
 	return found
 }
 
+// accumulates reports whether e reads a result where the block writes it. What it reads of a result elsewhere, as a step of a scan
+// does, is no accumulator: instances do not depend on each other.
+func (r *reduction) accumulates(e tir.Expr) bool {
+	found := false
+	tir.Walk(e, func(n any) bool {
+		if l, ok := n.(*tir.Load); ok {
+			for _, b := range r.outs {
+				found = found || l.Buffer == b && sameIndices(l.Indices, r.at)
+			}
+		}
+		return !found
+	})
+	return found
+}
+
 // takeApart finds what is combined and how; the answer says why it cannot.
 func (r *reduction) takeApart(lets []*tir.Let, stores []*tir.Store) (why string) {
 	if r.where != nil && loadsAny(r.where, r.outs) {
@@ -157,7 +172,7 @@ func (r *reduction) takeApart(lets []*tir.Let, stores []*tir.Store) (why string)
 	terms := map[*tir.Var]tir.Expr{} // what the others stand for
 	for _, l := range lets {
 		value := tir.Subst(l.Value, env)
-		if loadsAny(value, r.outs) {
+		if r.accumulates(value) {
 			env[l.Var] = value
 		} else {
 			terms[l.Var] = tir.Subst(value, terms)
@@ -219,7 +234,7 @@ func (r *reduction) plain(value tir.Expr, terms map[*tir.Var]tir.Expr) bool {
 	if !isAcc(b.A) {
 		combine, term = &tir.Binary{Op: b.Op, A: r.x[0], B: r.acc[0]}, b.A
 	}
-	if !isAcc(b.A) && !isAcc(b.B) || loadsAny(term, r.outs) {
+	if !isAcc(b.A) && !isAcc(b.B) || r.accumulates(term) {
 		return false
 	}
 	r.combine, r.terms = []tir.Expr{combine}, []tir.Expr{tir.Subst(term, terms)}
@@ -247,20 +262,16 @@ func (t *taker) expr(e tir.Expr) tir.Expr {
 		return e
 	case *tir.Load:
 		for i, b := range t.r.outs {
-			if n.Buffer != b {
-				continue
+			if n.Buffer == b && sameIndices(n.Indices, t.r.at) {
+				return t.r.acc[i]
 			}
-			if !sameIndices(n.Indices, t.r.at) {
-				t.why = "it reads a result at another place than it writes"
-			}
-			return t.r.acc[i]
 		}
 	case *tir.Var:
 		if _, ok := t.named[n]; ok {
 			return t.term(n, n)
 		}
 	}
-	if !loadsAny(e, t.r.outs) && t.foreign(e) {
+	if !t.r.accumulates(e) && t.foreign(e) {
 		return t.term(nil, e)
 	}
 	return t.children(e)
