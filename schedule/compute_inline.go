@@ -154,7 +154,7 @@ func through(block *tir.Block, st *tir.Store, r, g tir.Region) tir.Region {
 	a := arith.New()
 	out := tir.Region{Buffer: g.Buffer}
 	for _, iv := range block.Iters {
-		if _, known := over[iv.Var]; !known {
+		if _, known := over[iv.Var]; !known || iv.Extent == 1 { // of one value it is that one, as in invert
 			over[iv.Var] = tir.Range{Min: tir.I(0), Extent: tir.I(iv.Extent)}
 		}
 	}

@@ -61,14 +61,14 @@ func (s *Schedule) mayNotOverlap(p *place, kind tir.LoopKind, thread string) str
 		return what + "; wanted loads and stores in blocks alone"
 	}
 	f := insideOf(p)
-	for _, c := range f.places {
-		for i, value := range c.realize.Values {
-			if iv := c.realize.Block.Iters[i]; iv.Kind != tir.Spatial && tir.Uses(value, p.loop.Var) {
-				return fmt.Sprintf("drives the %v variable %s of block %s; wanted only spatial ones", iv.Kind, iv.Var.Name, c.realize.Block.Name)
+	for _, r := range allRealizes(p.loop.Body) {
+		for i, value := range r.Values {
+			if iv := r.Block.Iters[i]; iv.Kind != tir.Spatial && tir.Uses(value, p.loop.Var) {
+				return fmt.Sprintf("drives the %v variable %s of block %s; wanted only spatial ones", iv.Kind, iv.Var.Name, r.Block.Name)
 			}
 		}
-		if c.realize.Block.Opaque && kind == tir.Vectorized {
-			return fmt.Sprintf("block %s is opaque", c.realize.Block.Name)
+		if r.Block.Opaque && kind == tir.Vectorized {
+			return fmt.Sprintf("block %s is opaque", r.Block.Name)
 		}
 	}
 	loops := []*tir.For{p.loop}

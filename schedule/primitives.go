@@ -24,6 +24,7 @@ func Primitives() []Primitive {
 		{"split", `loop, [factors], "tail"`, split},
 		{"fuse", "loops…", func(c *Call) { c.Give(c.S.Fuse(c.Loops(0)...)) }},
 		{"reorder", "loops…", func(c *Call) { c.S.Reorder(c.Loops(0)...) }},
+		{"merge", "loops…", func(c *Call) { c.Give(c.S.Merge(c.Loops(0)...)) }},
 		{"tile", "loop, loop, [factor, factor]", func(c *Call) { c.Give(c.S.TileBy(c.Loop(0), c.Loop(1), c.Ints(2)...)) }},
 		{"loop_partition", "loop, [extents]", func(c *Call) { c.Give(c.S.LoopPartitionBy(c.Loop(0), c.Ints(1)...)) }},
 		{"add_unit_loop", "block", func(c *Call) { c.Give(c.S.AddUnitLoop(c.Block(0))) }},
