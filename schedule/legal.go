@@ -595,9 +595,9 @@ func (l *lawyer) buffersWritten(runs []*instances) []*tir.Buffer {
 }
 
 // private reports whether a buffer that is no result is touched inside only: each iteration has its own, since what it
-// reads it has written.
+// reads it has written. Global memory is one for all.
 func (l *lawyer) private(b *tir.Buffer, inside map[*instances]bool) bool {
-	if l.outputs[b] {
+	if l.outputs[b] || b.Scope == tir.Global {
 		return false
 	}
 	for _, x := range l.runs {

@@ -8,8 +8,8 @@ import (
 
 // A buffer that blocks allocate and that is used inside one loop only, whose iterations are independent of each other, is
 // one for each of its iterations: each fills what it reads of it. So the memory is as new when an iteration begins; what
-// the iteration before left is neither read nor raced for. A shared buffer is one for each group: for each iteration of a
-// parallel loop, or of one that is bound to an axis of groups.
+// the iteration before left is neither read nor raced for. A global buffer is one for all; a shared buffer is one for each
+// group: for each iteration of a parallel loop, or of one that is bound to an axis of groups.
 
 // homes returns, for each parallel, vectorized or bound loop, the buffers of which each of its iterations has one.
 func homes(body tir.Stmt) map[*tir.For][]*tir.Buffer {
@@ -51,7 +51,9 @@ func (h *finder) walk(root any) {
 			return false
 		case *tir.BlockRealize:
 			for _, b := range n.Block.Allocs {
-				h.list, h.known[b] = append(h.list, b), len(h.loops)
+				if b.Scope != tir.Global && b.Scope != tir.Texture {
+					h.list, h.known[b] = append(h.list, b), len(h.loops)
+				}
 			}
 		case *tir.Load:
 			h.use(n.Buffer)

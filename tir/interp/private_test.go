@@ -14,7 +14,7 @@ import (
 
 const halo = `func halo(X: float32[10], out Y: float32[8]):
   block root():
-    alloc T: float32[10]
+    alloc T: float32[10] scratch
     for t in range(0, 2, kind=parallel):
       for a in range(0, 6):
         block T(i: spatial[10] = t * 4 + a):
@@ -38,6 +38,7 @@ func TestPrivateOfAnIteration(t *testing.T) {
 		return interp.Run(context.Background(), f, []*tensor.Tensor{x, y}, interp.Options{Races: true})
 	}
 	require.NoError(t, run(halo))
+	require.ErrorContains(t, run(strings.Replace(halo, " scratch", "", 1)), "another iteration of a parallel loop", "global memory is one for all")
 	short := strings.Replace(halo, "range(0, 6)", "range(0, 5)", 1)
 	require.ErrorContains(t, run(short), "element [5] is read before it is written")
 	late := strings.Replace(halo, "t * 4 + a)", "max(t * 4 + a, 2))", 1) // tile 0 leaves out what it reads; none but itself could have it
