@@ -321,6 +321,9 @@ func (l *lawyer) reduction(key string, x *instances, whole *proof.Claim) {
 			mixed = mixed || spatial[v.Var]
 		}
 	}
+	if x.block.Init == nil { // loops that do not start it anew would add to what is there
+		first = min(first, l.restarts(x))
+	}
 	again := false // spatial loops, or loops of nothing, around the reduction: they may compute elements again
 	for _, v := range x.vars[:first] {
 		again = again || v.Extent > 1
@@ -356,6 +359,26 @@ func (l *lawyer) reduction(key string, x *instances, whole *proof.Claim) {
 		l.claim(key+" (inside the reduction)", &proof.Claim{Kind: proof.Injection, Subject: whole.Subject, Fixed: outer,
 			Side: proof.Side{Vars: inner, Where: whereS, Map: valuesS}})
 	}
+}
+
+// restarts is how many loops around a reduction without an initial value are around the blocks that write it too.
+func (l *lawyer) restarts(x *instances) int {
+	n := len(x.loops)
+	found := false
+	for _, w := range l.runs {
+		if w == x {
+			break // what comes later does not start it
+		}
+		for _, a := range x.effects {
+			if a.store && w.stores(a.buffer) && !w.updates() {
+				n, found = min(n, common(x, w)), true
+			}
+		}
+	}
+	if !found {
+		return 0
+	}
+	return n
 }
 
 // common is how many loops two runs share.
