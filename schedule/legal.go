@@ -555,7 +555,7 @@ func (l *lawyer) races() {
 	byLoop := map[*tir.Var]*group{}
 	for _, x := range l.runs {
 		for i, f := range x.loops {
-			if f.Kind == tir.Serial || f.Kind == tir.Unrolled || f.Kind == tir.Bound && f.Thread == "vthread" {
+			if f.Kind == tir.Serial || f.Kind == tir.Unrolled {
 				continue
 			}
 			g := byLoop[f.Var]

@@ -48,6 +48,10 @@ func (s *Schedule) TransformBlockLayout(b Block, indexMap string) []Loop {
 		s.fail(diag.Invalid(step, b.name, "the map %q of %v cannot be undone", m, tensor.Shape(extents)).By(err))
 		return nil
 	}
+	if u.inside != nil && holdsBlock(block.Body) {
+		s.refuse(step, b.name, "holds blocks, which would run at points that are left out; wanted a map that fills its space")
+		return nil
+	}
 	made := &reshaping{s: s, block: block, u: u, kinds: kinds}
 	realize, loops := made.over(p.realize.Where, nest)
 	if !made.startsInside() {

@@ -292,9 +292,13 @@ func (w *relayout) stmt(st tir.Stmt) tir.Stmt {
 			bindIters(w.a, n.Block)
 			b := *n.Block
 			w.block = b.Name
-			b.Reads, b.Writes = w.regions(b.Reads, false), w.regions(b.Writes, true)
+			b.Reads, b.Writes = w.regions(b.Reads, false, m), w.regions(b.Writes, true, m)
 			b.Init, b.Body = m.MapStmt(b.Init), m.MapStmt(b.Body)
-			return &tir.BlockRealize{Values: n.Values, Where: n.Where, Block: &b}, true
+			values := make([]tir.Expr, len(n.Values))
+			for i, v := range n.Values {
+				values[i] = m.MapExpr(v)
+			}
+			return &tir.BlockRealize{Values: values, Where: m.MapExpr(n.Where), Block: &b}, true
 		case *tir.For:
 			leave := w.a.Scope()
 			defer leave()
@@ -334,13 +338,17 @@ func (w *relayout) indices(idx []tir.Expr) []tir.Expr {
 
 // regions rewrites declared regions: an element is an element again. A box has to be a box in the new layout where it is
 // written; what is read may be a part of one.
-func (w *relayout) regions(list []tir.Region, written bool) []tir.Region {
+func (w *relayout) regions(list []tir.Region, written bool, inside *tir.Mapper) []tir.Region {
 	out := slices.Clone(list)
 	for i, r := range out {
-		if r.Buffer != w.from {
+		own := make([]tir.Range, len(r.Ranges)) // an index may be read from a buffer
+		for n, g := range r.Ranges {
+			own[n] = tir.Range{Min: inside.MapExpr(g.Min), Extent: inside.MapExpr(g.Extent)}
+		}
+		if out[i].Ranges = own; r.Buffer != w.from {
 			continue
 		}
-		ranges, exact := w.box(r.Ranges)
+		ranges, exact := w.box(own)
 		if ranges == nil || written && !exact {
 			w.s.refuse(w.step, w.block, "the region of %s that the block declares is no box in the new layout", w.from.Name)
 			return list
