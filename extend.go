@@ -26,6 +26,8 @@ type Extension struct {
 	Passes []GraphPass
 	// Primitives are schedule steps that compose built-in ones, for Schedules.
 	Primitives []schedule.Primitive
+	// Intrinsics are tensor instructions for Schedules.
+	Intrinsics []schedule.Intrinsic
 }
 
 // GraphPass is a pass of an extension.
@@ -36,7 +38,7 @@ type GraphPass struct {
 
 // check refuses rows that do not fit the tables.
 func (e *Extension) check() error {
-	if len(e.Ops)+len(e.Lowerings)+len(e.Schedules)+len(e.Passes)+len(e.Primitives) == 0 {
+	if len(e.Ops)+len(e.Lowerings)+len(e.Schedules)+len(e.Passes)+len(e.Primitives)+len(e.Intrinsics) == 0 {
 		return nil
 	}
 	if e.Name == "" {
@@ -90,7 +92,7 @@ func (e *Extension) tables() *lower.Tables {
 	for key, rule := range e.Lowerings {
 		t.Ops[key] = rule
 	}
-	t.Extra, t.Primitives = e.Schedules, e.Primitives
+	t.Extra, t.Primitives, t.Intrinsics = e.Schedules, e.Primitives, e.Intrinsics
 	return t
 }
 

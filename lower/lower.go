@@ -31,6 +31,7 @@ type Tables struct {
 	Schedules  []ScheduleRule       // the first whose Takes accepts is used
 	Extra      []ScheduleRule       // rules of an extension: asked first, and each of their steps is proven
 	Primitives []schedule.Primitive // that rules use beside the built-in ones
+	Intrinsics []schedule.Intrinsic // likewise
 }
 
 // OpRule writes the definition of one operator.
@@ -379,7 +380,7 @@ func Func(fn *relay.Function, name string, tables *Tables, t *target.Target, not
 			continue
 		}
 		ours := i >= len(tables.Extra) // tests prove what these do, step by step
-		s := schedule.NewWith(f, schedule.Options{Trust: ours, Primitives: tables.Primitives})
+		s := schedule.NewWith(f, schedule.Options{Trust: ours, Primitives: tables.Primitives, Intrinsics: tables.Intrinsics})
 		rule.Apply(s, def, t)
 		switch {
 		case s.Err() != nil && ours:

@@ -372,7 +372,7 @@ next:
 			if o.Buffer != r.Buffer {
 				continue
 			}
-			if both, ok := c.in.Union(o.Ranges, box); ok {
+			if both, ok := c.union(r.Buffer, o.Ranges, box); ok {
 				out[i].Ranges = both
 				continue next
 			}
@@ -380,6 +380,27 @@ next:
 		out = append(out, tir.Region{Buffer: r.Buffer, Ranges: box})
 	}
 	return out
+}
+
+// union returns the box around two, axis by axis: all of an axis where one of them is.
+func (c *cutting) union(buf *tir.Buffer, a, b []tir.Range) ([]tir.Range, bool) {
+	out := make([]tir.Range, len(a))
+	for n := range a {
+		whole := func(g tir.Range) bool { return tir.IsConst(g.Min, 0) && tir.IsConst(g.Extent, int64(buf.Shape[n])) }
+		switch {
+		case whole(a[n]):
+			out[n] = a[n]
+		case whole(b[n]):
+			out[n] = b[n]
+		default:
+			u, ok := c.in.Union(a[n:n+1], b[n:n+1])
+			if !ok {
+				return nil, false
+			}
+			out[n] = u[0]
+		}
+	}
+	return out, true
 }
 
 // box returns what one axis of a region becomes; all of the axis where that is not known.
