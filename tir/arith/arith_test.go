@@ -75,7 +75,8 @@ func TestSimplify(t *testing.T) {
 	io, ii := bind("io", 0, 10), bind("ii", 0, 8)
 	n, f := bind("n", 0, 4), bind("f", 0, 4096)
 	s := bind("s", -5, 20) // may be negative
-	u := tir.NewVar("u")   // not bound
+	bit := bind("bit", 0, 2)
+	u := tir.NewVar("u") // not bound
 	data := &tir.Buffer{Name: "D", DType: tensor.Int64, Shape: []int{9}}
 	load := &tir.Load{Buffer: data, Indices: []tir.Expr{ii}}
 	for _, c := range []struct {
@@ -112,6 +113,15 @@ func TestSimplify(t *testing.T) {
 		{op(tir.Div, s, 4), "(s / 4)"},
 		{div(mul(load, 8), 8), "((D[ii] * 8) // 8)"},
 		{sub(add(load, load), load), "D[ii]"},
+		{mod(add(mul(u, 8), 3), 8), "3"},
+		{div(add(mul(u, 4), n), 4), "u"},
+		{add(mul(div(u, 4), 4), mod(u, 4)), "u"},
+		{mod(add(mul(u, 8), mul(ii, 2)), 2), "0"},
+		{mod(add(op(tir.Min, mul(u, 8), mul(s, 16)), 5), 8), "5"},
+		{div(sub(7, s), 8), "((s // 8) * -1)"},
+		{mod(add(mod(u, 3), div(u, 3)), 2), "(u %% 2)"}, // 1 is 3 modulo 2
+		{add(div(add(mod(u, 6), io), 3), mul(div(u, 6), 2)), "((io + u) // 3)"},
+		{lt(add(mul(io, 2), mul(bit, 15)), 18), "((io + (bit * 7)) < 9)"},
 		{div(ii, add(n, 9)), "0"},
 		{mod(ii, add(n, 9)), "ii"},
 		// bounds
@@ -192,6 +202,14 @@ func TestAssume(t *testing.T) {
 	leave()
 	require.False(t, a.Prove(guard))
 
+	a.Bind(i, 0, 30) // a wider range than the guard lets through
+	leave = a.Assume(guard)
+	require.True(t, a.Prove(lt(i, 10)))
+	require.True(t, a.Prove(lt(div(add(mul(i, 16), j), 4), 38)))
+	require.Equal(t, "0", show(a.Simplify(div(i, 10))))
+	leave()
+	a.Bind(i, 0, 10)
+
 	a.BindExpr(k, i, sub(10, i)) // i <= k < 10
 	require.True(t, a.Prove(op(tir.LE, i, k)))
 	require.True(t, a.Prove(lt(sub(k, i), 10)))
@@ -201,6 +219,22 @@ func TestAssume(t *testing.T) {
 	require.False(t, a.Prove(op(tir.LE, i, k)))
 	leave()
 	require.True(t, a.Prove(op(tir.LE, i, k)))
+}
+
+// What is known of a loaded value holds within one expression; a statement may overwrite the buffer.
+func TestAssumeOfLoads(t *testing.T) {
+	a := arith.New()
+	i := tir.NewVar("i")
+	a.Bind(i, 0, 10)
+	small := cast(tensor.Int64, &tir.Load{Buffer: &tir.Buffer{Name: "E", DType: tensor.Int32}, Indices: []tir.Expr{tir.I(0)}})
+	below := lt(small, 5)
+	leave := a.Assume(op(tir.And, lt(i, 3), below))
+	require.True(t, a.Prove(lt(i, 3)))
+	require.False(t, a.Prove(below))
+	leave()
+	require.Equal(t, "select((int64(E[0]) < 5), 1, 2)", show(a.Simplify(choose(below, choose(below, tir.I(1), i), tir.I(2)))))
+	a.BindExpr(i, tir.I(0), small) // a loop of as many iterations as there were
+	require.False(t, a.Prove(lt(i, small)))
 }
 
 func TestLinear(t *testing.T) {

@@ -58,3 +58,17 @@ func BenchmarkSimplify(b *testing.B) {
 		leave()
 	}
 }
+
+// BenchmarkBijective proves what a fuse, an uneven split and a second split of both loops make.
+func BenchmarkBijective(b *testing.B) {
+	d, v := over(7, 5, 40, 9)
+	inner := add(mul(v[1], 7), v[0])
+	whole := add(mul(v[2], 31), inner)
+	d.Where = op(tir.And, lt(inner, 31), lt(whole, 1220))
+	values := []tir.Expr{div(whole, 10), mod(whole, 10), v[3]}
+	for b.Loop() {
+		if how, err := arith.Bijective(d, values, []int64{122, 10, 9}); err != nil || how != arith.Algebra {
+			b.Fatal(how, err)
+		}
+	}
+}
