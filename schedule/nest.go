@@ -3,6 +3,7 @@ package schedule
 import (
 	"slices"
 
+	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 )
 
@@ -104,4 +105,13 @@ func (p *place) simplified(where tir.Expr) tir.Expr {
 		return nil
 	}
 	return where
+}
+
+// maxMade bounds the elements of a buffer that a step makes larger than the program's.
+const maxMade = 1 << 31
+
+// tooLarge reports whether a buffer of that shape would have more than maxMade elements.
+func tooLarge(shape []int) bool {
+	n := tensor.Shape(shape).Elems()
+	return n < 0 || n > maxMade
 }

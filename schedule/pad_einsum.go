@@ -150,6 +150,12 @@ func (e *einsum) checkAccesses(step string) bool {
 	if e.padded(out) {
 		e.out = out
 	}
+	for _, o := range append(slices.Clip(e.loads), out) {
+		if shape := e.shapeOf(o); tooLarge(shape) {
+			e.s.refuse(step, e.block.Name, "needs a buffer of shape %v; wanted at most %d elements", shape, maxMade)
+			return false
+		}
+	}
 	return true
 }
 

@@ -9,10 +9,12 @@ import (
 )
 
 // WithDecision returns the trace with another decision at a step, counted from 0; nil lets it be drawn anew. What the
-// later steps make of it is found by replaying: they may be refused.
+// later steps make of it is found by replaying: they may be refused. A step that is not there changes nothing.
 func (t *Trace) WithDecision(step int, v Value) *Trace {
 	c := &Trace{Steps: slices.Clone(t.Steps)}
-	c.Steps[step].Decision = v
+	if step >= 0 && step < len(c.Steps) {
+		c.Steps[step].Decision = v
+	}
 	return c
 }
 

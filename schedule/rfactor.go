@@ -54,6 +54,10 @@ func (s *Schedule) RFactor(l Loop, axis int) Block {
 	if !f.checkLoops(step) || !f.checkGuard(step) {
 		return Block{}
 	}
+	if shape := f.lanesShape(r.outs[0]); tooLarge(shape) {
+		s.refuse(step, block.Name, "needs a buffer of shape %v; wanted at most %d elements", shape, maxMade)
+		return Block{}
+	}
 	f.makeBuffers()
 	rf := f.partial()
 	top := p.loops[f.top]
@@ -143,8 +147,13 @@ func (f *factoring) makeBuffers() {
 	}
 	for _, out := range f.r.outs {
 		f.bufs = append(f.bufs, &tir.Buffer{Name: f.s.freeName(out.Name + "_rf"), DType: out.DType, Scope: scope,
-			Shape: slices.Insert(slices.Clone(out.Shape), f.axis, f.n)})
+			Shape: f.lanesShape(out)})
 	}
+}
+
+// lanesShape is the shape of a result with the axis of the lanes.
+func (f *factoring) lanesShape(out *tir.Buffer) []int {
+	return slices.Insert(slices.Clone(out.Shape), f.axis, f.n)
 }
 
 // lanes puts the index of the lane into the indices of the results.
