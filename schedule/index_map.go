@@ -233,6 +233,16 @@ func (m *IndexMap) undoWithin(extents, wide []int) (*undoing, error) {
 	return u, nil
 }
 
+// oneToOne reports whether algebra shows that no two points of a space go to one.
+func (m *IndexMap) oneToOne(extents []int) bool {
+	d := arith.IterDomain{Vars: m.From}
+	for _, n := range extents {
+		d.Extents = append(d.Extents, int64(n))
+	}
+	form, err := arith.DetectIterMap(nil, d, m.To)
+	return err == nil && form.Injective() == nil
+}
+
 // maxPeriod bounds what a period may be: beyond it an axis is not widened.
 const maxPeriod = 1 << 16
 
