@@ -119,9 +119,9 @@ func (a *Analyzer) divRest(r linear, c int64) (linear, bool) {
 	if !a.exact(r) {
 		return linear{}, false
 	}
-	if mirrored(r, c) {
+	if x, ok := a.mirrored(r, c); ok {
 		a.hit(divMirrored)
-		return a.floorDiv(r.shifted(1-c).scale(-1), c).scale(-1), true
+		return a.floorDiv(x, c).scale(-1), true
 	}
 	if big, _, g, ok := a.carryFree(r, c); ok {
 		a.hit(divCarryFree)
@@ -130,9 +130,13 @@ func (a *Analyzer) divRest(r linear, c int64) (linear, bool) {
 	return a.undivided(tir.FloorDiv, r, c), true
 }
 
-// mirrored reports whether r is c-1 less something.
-func mirrored(r linear, c int64) bool {
-	return r.c == c-1 && !slices.ContainsFunc(r.terms, func(t term) bool { return t.k > 0 })
+// mirrored returns x where r is c-1-x with no negative coefficient in x.
+func (a *Analyzer) mirrored(r linear, c int64) (linear, bool) {
+	if r.c != c-1 || slices.ContainsFunc(r.terms, func(t term) bool { return t.k > 0 }) {
+		return linear{}, false
+	}
+	x := r.shifted(-r.c).scale(-1)
+	return x, a.exact(x)
 }
 
 // divDivided divides a quotient or a remainder b, plus n, by c once more.
@@ -198,9 +202,9 @@ func (a *Analyzer) floorMod(l linear, c int64) linear {
 	if !a.exact(r) {
 		return a.undivided(tir.FloorMod, l, c)
 	}
-	if mirrored(r, c) {
+	if x, ok := a.mirrored(r, c); ok {
 		a.hit(modMirrored)
-		return a.floorMod(r.shifted(1-c).scale(-1), c).scale(-1).shifted(c - 1)
+		return a.floorMod(x, c).scale(-1).shifted(c - 1)
 	}
 	if l, ok := a.modOfMod(r, c); ok {
 		return l

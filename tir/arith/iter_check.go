@@ -26,8 +26,8 @@ func (h How) String() string { return [...]string{"algebra", "enumeration"}[h] }
 const maxPoints = 1 << 16
 
 // Bijective returns nil when it proves that values map d one to one onto the box [0, target[0]) × [0, target[1]) × …, and
-// how. Otherwise the error says why: one of kind diag.ErrInvalid says why it is none, one of kind diag.ErrUnsupported
-// why that cannot be told, which only happens when d has more than 2¹⁶ points.
+// how. Otherwise the error says why: one of kind diag.ErrInvalid why it is none, one of kind diag.ErrUnsupported why that
+// cannot be told, which only happens when d has more than 2¹⁶ points or when values depend on more than its variables.
 func Bijective(d IterDomain, values []tir.Expr, target []int64) (How, error) {
 	return decide(d, values, func(m *IterMap) error { return m.Bijective(target) }, func(c *counting) error { return c.bijective(target) })
 }

@@ -156,8 +156,9 @@ func (s *iterSolver) condition(c tir.Expr) (linear, bool) {
 	if !ok || b.Op != tir.LT || b.A.Type() != tir.Index {
 		return linear{}, false
 	}
-	d := s.a.lin(b.A).plus(s.a.lin(b.B), -1)
-	return d, !d.over
+	p, q := s.a.lin(b.A), s.a.lin(b.B)
+	d := p.plus(q, -1)
+	return d, !d.over && s.a.exact(p) && s.a.exact(q)
 }
 
 // narrow uses up a condition on one variable.
@@ -356,7 +357,7 @@ func (s *IterSource) size() int {
 
 // fuse makes the number n a variable, which runs from lo to hi.
 func (s *iterSolver) fuse(n number, lo, hi int64) {
-	src := &IterSource{Fused: IterSum{Base: tir.I(int(-lo))}, Extent: hi - lo + 1}
+	src := &IterSource{Extent: hi - lo + 1}
 	base := -lo
 	for i, x := range n.digits {
 		t := x.term
@@ -384,7 +385,7 @@ func (s *iterSolver) fuse(n number, lo, hi int64) {
 	s.replace(to)
 }
 
-// division is x//c or x%%c.
+// division is x//c or x%%c, of an x that does not wrap around.
 type division struct {
 	x linear
 	b *tir.Binary
@@ -404,7 +405,9 @@ func (s *iterSolver) divisions(list ...tir.Expr) (out []division) {
 			seen[b] = true
 			visit(b.A)
 			if c, ok := tir.AsInt(b.B); ok && c > 1 && b.Type() == tir.Index {
-				out = append(out, division{s.a.lin(b.A), b, c})
+				if x := s.a.lin(b.A); s.a.exact(x) {
+					out = append(out, division{x, b, c})
+				}
 			}
 			return false
 		})

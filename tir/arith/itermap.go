@@ -38,8 +38,8 @@ type IterSum struct {
 	Base  tir.Expr
 }
 
-// IterMap is the affine form of expressions over a domain: each is a sum of split sources. Every point of the domain is
-// one combination of the values of the sources, and every combination is a point, so that the sources count the domain.
+// IterMap is the affine form of expressions over a domain: each is a sum of split sources. The points of the domain are
+// the combinations of the values that the terms take; only terms that cut a source unevenly are tied to each other.
 //
 //	(i, j) in 3 × 4 where i·4 + j < 10; values (i·4 + j)//5, (i·4 + j)%%5
 //	→ one source s = i·4 + j of extent 10; values (s//5)%%2 and s%%5
