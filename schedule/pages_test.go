@@ -1,7 +1,6 @@
 package schedule_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/texel-ml/texel/internal/golden"
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/tirtext"
@@ -62,7 +62,7 @@ func TestPages(t *testing.T) {
 			list := fences(lines)
 			for _, f := range list {
 				if got := p.run(f); got != "" && got != f.text {
-					if flag.Lookup("update").Value.String() == "true" {
+					if golden.Updating() {
 						made[f.line] = got
 					} else {
 						require.Equal(t, f.text, got, "%s:%d", path, f.line)

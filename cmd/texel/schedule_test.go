@@ -33,9 +33,9 @@ func TestScheduleRefusesWithPlaceAndReason(t *testing.T) {
 	x := newTool(t)
 	tirPath, _ := x.matmulFiles(20, 24, 33)
 	for want, text := range map[string]string{
-		`bad.trace:2:5: trace: "get_loops" is no handle; wanted b, l or v and a number, such as b0, l3 or v1`: "b0 = get_block(\"C\")\nl0, get_loops(b0)\n",
+		`bad.trace:2:5: trace: "get_loops" is no handle; wanted b, l or v and a number, such as b0, l3 or v1`:                             "b0 = get_block(\"C\")\nl0, get_loops(b0)\n",
 		`bad.trace:3:1: trace: vectorize: step 3 of 3: vectorize: r0: drives the reduce variable r0 of block C; wanted only spatial ones`: "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nvectorize(l2)\n",
-		`bad.trace:1:7: trace: the version is "7", wanted 1`: "trace 7\n",
+		`bad.trace:1:7: trace: the version is "7", wanted 1`:                                                                              "trace 7\n",
 	} {
 		bad := x.file("bad.trace", text)
 		code, out, err := x.run("schedule", tirPath, "--trace", bad)

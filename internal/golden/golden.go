@@ -16,6 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// Updating reports whether files are to be written anew.
+func Updating() bool { return *update }
+
 // Section is one named part of a golden file.
 type Section struct{ Name, Text string }
 
