@@ -33,6 +33,10 @@ func (s *Schedule) DecomposePadding(b Block, l Loop) Block {
 	if pad == nil {
 		return Block{}
 	}
+	if tir.IsConst(pad.condition(), 0) {
+		s.refuse(step, b.name, "has no inside: its condition never holds")
+		return Block{}
+	}
 	fill := pad.fill(level)
 	k := max(p.alone(), level)
 	loops, inner := pad.inside(k)
@@ -126,6 +130,15 @@ func (d *padded) fill(level int) tir.Stmt {
 	return nestOf(loops, &tir.BlockRealize{Values: substAll(r.Values, to), Where: substWhere(r.Where, to), Block: b})
 }
 
+// condition is where the inside is, over the loops.
+func (d *padded) condition() tir.Expr {
+	bind := map[*tir.Var]tir.Expr{}
+	for i, iv := range d.p.realize.Block.Iters {
+		bind[iv.Var] = d.p.realize.Values[i]
+	}
+	return d.p.analyzer().Simplify(tir.Subst(d.cond, bind))
+}
+
 // inside returns the realization of the block that copies, and the loops around it from number k on, cut to the inside
 // where the condition bounds one of them.
 func (d *padded) inside(k int) ([]*tir.For, *tir.BlockRealize) {
@@ -133,10 +146,6 @@ func (d *padded) inside(k int) ([]*tir.For, *tir.BlockRealize) {
 	b := *r.Block
 	b.Body = &tir.Store{Buffer: d.store.Buffer, Indices: d.store.Indices, Value: d.value}
 	b.Reads, b.Writes = tir.Accesses(&b)
-	bind := map[*tir.Var]tir.Expr{}
-	for i, iv := range b.Iters {
-		bind[iv.Var] = r.Values[i]
-	}
 	loops := slices.Clone(d.p.loops[k:])
 	ranges := map[*tir.Var]*span{}
 	for _, f := range loops {
@@ -147,7 +156,7 @@ func (d *padded) inside(k int) ([]*tir.For, *tir.BlockRealize) {
 		}
 	}
 	var where tir.Expr
-	for _, c := range conjunctsOf(a.Simplify(tir.Subst(d.cond, bind))) {
+	for _, c := range conjunctsOf(d.condition()) {
 		if !bounds(a, c, ranges) {
 			where = tir.All(where, c)
 		}
