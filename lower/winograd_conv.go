@@ -9,7 +9,8 @@ import (
 	"github.com/texel-ml/texel/tir"
 )
 
-// WinogradConv is a convolution of two spatial axes, with stride, dilation and groups 1.
+// WinogradConv is a convolution of two spatial axes, with stride, dilation and groups 1. The channels of data in blocks count
+// with their padding: transformed weights have as many.
 type WinogradConv struct {
 	// Layout of data and result, with the axes N, H, W and C: NHWC, NCHW, NCHW16c.
 	Layout string
@@ -113,6 +114,11 @@ func (w *Winograd) Conv(x, u *te.Tensor, c WinogradConv) ([]*te.Tensor, error) {
 	images, channels := extent('N'), extent('C')
 	if err := w.fits(u, transformed, c.Channels, channels); err != nil {
 		return nil, err
+	}
+	for _, p := range c.Padding {
+		if p < 0 {
+			return nil, diag.Invalid("winograd", x.Buffer.Name, "the padding is %v; wanted none below 0", c.Padding)
+		}
 	}
 	high, wide := extent('H')+c.Padding[0]+c.Padding[2]-w.Window+1, extent('W')+c.Padding[1]+c.Padding[3]-w.Window+1
 	if high < 1 || wide < 1 {

@@ -16,7 +16,7 @@ import (
 
 // winogradFunc is a convolution with a window of 3 × 3 and a border of one pixel by F(tile×tile, 3×3), NHWC, with transformed
 // weights in panels of 32 channels as its second operand.
-func winogradFunc(t testing.TB, tile, in, out, height, width int) *tir.Func {
+func winogradFunc(t require.TestingT, tile, in, out, height, width int) *tir.Func {
 	w := winograd(t, tile, 3)
 	c := WinogradConv{Layout: "NHWC", Kernel: "OHWI", Transformed: "OI32o", Channels: out, Padding: [4]int{1, 1, 1, 1}}
 	x := te.Placeholder("X", tensor.Float32, 1, height, width, in)
@@ -29,7 +29,7 @@ func winogradFunc(t testing.TB, tile, in, out, height, width int) *tir.Func {
 }
 
 // winogradWeights is the transformation of the weights of a convolution by F(tile×tile, 3×3).
-func winogradWeights(t testing.TB, tile, in, out int) *tir.Func {
+func winogradWeights(t require.TestingT, tile, in, out int) *tir.Func {
 	w := winograd(t, tile, 3)
 	g := te.Placeholder("G", tensor.Float32, out, 3, 3, in)
 	stages, err := w.Kernel(g, WinogradConv{Layout: "NHWC", Kernel: "OHWI", Transformed: "OI32o", Channels: out})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/golden"
@@ -22,7 +23,7 @@ import (
 	"github.com/texel-ml/texel/tir/interp"
 )
 
-func winograd(t testing.TB, tile, window int) *Winograd {
+func winograd(t require.TestingT, tile, window int) *Winograd {
 	w, err := NewWinograd(tile, window)
 	require.NoError(t, err)
 	return w
@@ -180,7 +181,7 @@ func (c *winogradCase) direct() *tensor.Wide {
 }
 
 // run computes the convolution by the definition, in the order N, O, H, W.
-func (c *winogradCase) run(t testing.TB, opts interp.Options) *tensor.Wide {
+func (c *winogradCase) run(t require.TestingT, opts interp.Options) *tensor.Wide {
 	x := physical(t, c.data, "NCHW", c.conv.Layout)
 	g := physical(t, c.weight, "OIHW", c.conv.Kernel)
 	data, kernel := te.Placeholder("X", c.stored, x.Shape...), te.Placeholder("G", c.stored, g.Shape...)
@@ -199,7 +200,7 @@ func (c *winogradCase) run(t testing.TB, opts interp.Options) *tensor.Wide {
 }
 
 // physical returns w in another layout.
-func physical(t testing.TB, w *tensor.Wide, from, to string) *tensor.Tensor {
+func physical(t require.TestingT, w *tensor.Wide, from, to string) *tensor.Tensor {
 	out, err := tensor.Relayout(w.Narrow(), tensor.MustLayout(from), tensor.MustLayout(to))
 	require.NoError(t, err)
 	return out
@@ -231,6 +232,28 @@ func TestWinogradConv(t *testing.T) {
 	}
 }
 
+// TestWinogradRandomConv is TestWinogradConv for random algorithms, sizes and layouts.
+func TestWinogradRandomConv(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tile, window := rapid.IntRange(1, 6).Draw(t, "tile"), rapid.IntRange(1, 4).Draw(t, "window")
+		if n := tile + window - 2; n < 1 || n > 7 {
+			t.Skip("no points")
+		}
+		small := rapid.IntRange(0, 2)
+		c := &winogradCase{w: winograd(t, tile, window), stored: tensor.Float64, conv: WinogradConv{
+			Layout:      rapid.SampledFrom([]string{"NHWC", "NCHW", "HWNC", "NCHW2c"}).Draw(t, "layout"),
+			Kernel:      rapid.SampledFrom([]string{"OHWI", "OIHW", "HWIO"}).Draw(t, "kernel"),
+			Transformed: rapid.SampledFrom([]string{"", "OI", "OI4o", "OI2i2o"}).Draw(t, "transformed"),
+			Channels:    2 * rapid.IntRange(1, 3).Draw(t, "channels"),
+			Padding:     [4]int{small.Draw(t, "top"), small.Draw(t, "left"), small.Draw(t, "bottom"), small.Draw(t, "right")},
+		}}
+		side := rapid.IntRange(window, window+9)
+		c.in = [4]int{rapid.IntRange(1, 2).Draw(t, "images"), 2 * rapid.IntRange(1, 2).Draw(t, "in"), side.Draw(t, "height"), side.Draw(t, "width")}
+		c.draw(rapid.Uint64().Draw(t, "seed"), true)
+		require.NoError(t, numtest.Compare(c.run(t, interp.Options{}).Narrow(), c.direct().Narrow(), numtest.Tolerance{Max: 1e-10}))
+	})
+}
+
 // TestWinogradRefuses holds the definition to operands that fit.
 func TestWinogradRefuses(t *testing.T) {
 	w := winograd(t, 4, 3)
@@ -249,6 +272,7 @@ func TestWinogradRefuses(t *testing.T) {
 		{x, nil, te.Placeholder("U", tensor.Float32, 6, 6, 8, 4), nil, "winograd: U: transformed weights have the shape [6 6 8 4]; wanted (6, 6, 4, 8) for 4 to 8 channels"},
 		{te.Placeholder("X", tensor.Float32, 1, 0, 8, 4), nil, u, nil, "winograd: X: the result is 0 × 8; wanted at least one element"},
 		{te.Placeholder("X", tensor.Float32, 1, 8, 4), nil, u, nil, "NHWC"},
+		{x, nil, u, func(c *WinogradConv) { c.Padding[2] = -1 }, "winograd: X: the padding is [1 1 -1 1]; wanted none below 0"},
 	} {
 		conv := conv
 		if c.change != nil {
