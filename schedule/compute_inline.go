@@ -46,6 +46,10 @@ func (s *Schedule) ComputeInline(b Block) {
 	root := *s.fn.Root()
 	root.Body = body
 	s.setBody(withoutAllocs(&tir.BlockRealize{Block: &root}, in.values))
+	if why := s.leftPrivate(block); why != "" {
+		in.refuse("%s", why)
+		return
+	}
 	s.record(step, operands(b))
 }
 
@@ -86,11 +90,34 @@ func (in *inlining) readers(st *tir.Store) bool {
 		if reader.Opaque {
 			return in.refuse("block %s reads it and is opaque", reader.Name)
 		}
-		if why := in.s.moveOf(in.block, i, r.loops).inputs(nil); why != "" {
+		if why := in.s.moveOf(in.block, i, r.loops).inputs(nil, in.sameIteration(r, st.Buffer)); why != "" {
 			return in.refuse("in block %s, %s", reader.Name, why)
 		}
 	}
 	return true
+}
+
+// sameIteration reports whether a block reads of a buffer only what was written in the same iteration of the loops that it
+// shares with the writer.
+func (in *inlining) sameIteration(r *run, buf *tir.Buffer) bool {
+	p := in.s.block(in.step, Block{name: in.block.Name})
+	a := arith.New()
+	for _, b := range p.blocks {
+		bindIters(a, b.Block)
+	}
+	all := flowOf(in.s.scopeOf(p), a)
+	var w, c *place
+	for _, x := range all.places {
+		if x.realize == p.realize {
+			w = x
+		}
+		if x.realize == r.realize {
+			c = x
+		}
+	}
+	return w != nil && c != nil && !slices.ContainsFunc(c.realize.Block.Reads, func(g tir.Region) bool {
+		return g.Buffer == buf && !all.covers(w, c, g)
+	})
 }
 
 // mapper puts the values in the place of loads, and declares what is read then.

@@ -73,8 +73,13 @@ func (s *Schedule) mayNotOverlap(p *place, kind tir.LoopKind, thread string) str
 	}
 	loops := []*tir.For{p.loop}
 	for _, buf := range f.written() {
-		if s.onlyInside(p, buf, strings.HasPrefix(thread, "blockIdx")) && f.fed(buf) {
-			continue
+		if s.onlyInside(p, buf, strings.HasPrefix(thread, "blockIdx")) {
+			if f.fed(buf) {
+				continue
+			}
+			if again(slices.Concat(p.outer, p.loops)) { // what is used in one such loop only is taken to be its iterations' own
+				return fmt.Sprintf("%s may carry values from one iteration of the loops around to the next; wanted a buffer that each iteration fills for itself", buf.Name)
+			}
 		}
 		if x, y := f.meet(buf, loops, false); x != nil {
 			return fmt.Sprintf("block %s writes %s where block %s accesses it in another iteration; wanted iterations that touch different elements, or a buffer that each fills for itself",
@@ -82,6 +87,11 @@ func (s *Schedule) mayNotOverlap(p *place, kind tir.LoopKind, thread string) str
 		}
 	}
 	return ""
+}
+
+// again reports whether loops have more than one iteration together.
+func again(loops []*tir.For) bool {
+	return slices.ContainsFunc(loops, func(l *tir.For) bool { n, known := tir.AsInt(l.Extent); return !known || n > 1 })
 }
 
 // written returns the buffers that the blocks write, in order.
@@ -136,6 +146,9 @@ func (f *flow) meet(buf *tir.Buffer, loops []*tir.For, later bool) (x, y *place)
 				continue
 			}
 			for _, y := range f.places {
+				if x == y && runsInOrder(x.realize.Block) {
+					continue // by what its ordered variable means
+				}
 				for _, r := range slices.Concat(y.realize.Block.Writes, y.realize.Block.Reads) {
 					if r.Buffer == buf && !apart(f.a, loops, f.touch(x, w, loops), f.touch(y, r, loops), later) {
 						return x, y
@@ -145,6 +158,25 @@ func (f *flow) meet(buf *tir.Buffer, loops []*tir.For, later bool) (x, y *place)
 		}
 	}
 	return nil, nil
+}
+
+func runsInOrder(b *tir.Block) bool {
+	return slices.ContainsFunc(b.Iters, func(iv tir.IterVar) bool { return iv.Kind == tir.Ordered })
+}
+
+// keepsToItself reports whether one block alone accesses a buffer, each instance its own elements.
+func (f *flow) keepsToItself(buf *tir.Buffer) bool {
+	n := 0
+	for _, c := range f.places {
+		b := c.realize.Block
+		if reads(b, buf) && !runsInOrder(b) {
+			return false
+		}
+		if writes(b, buf) || reads(b, buf) {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // touch is a region of the block at c, over the given loops and the others of the block.
@@ -160,4 +192,57 @@ func (f *flow) touch(c *place, r tir.Region, loops []*tir.For) touch {
 		}
 	}
 	return t
+}
+
+// leftPrivate says which of the buffers that a block reads iterations of a parallel, vectorized or bound loop share now that
+// the block reads it outside of the loop; it is empty when there is none. Before, each iteration may have had its own.
+func (s *Schedule) leftPrivate(b *tir.Block) string {
+	for _, l := range allLoops(s.fn.Root().Body) {
+		if l.Kind == tir.Serial || l.Kind == tir.Unrolled {
+			continue
+		}
+		at := s.find(func(st tir.Stmt) bool { f, ok := st.(*tir.For); return ok && f.Var == l.Var })
+		if at == nil {
+			continue // in an opaque block
+		}
+		f := insideOf(at)
+		for _, buf := range f.written() {
+			if !reads(b, buf) || s.onlyInside(at, buf, true) {
+				continue
+			}
+			if x, y := f.meet(buf, []*tir.For{l}, false); x != nil {
+				return fmt.Sprintf("it would read %s outside of the %v loop %s, where iterations write it for themselves: block %s writes what block %s accesses in another one",
+					buf.Name, l.Kind, l.Var.Name, x.realize.Block.Name, y.realize.Block.Name)
+			}
+		}
+	}
+	return ""
+}
+
+// kindsAround says why iterations of a parallel, vectorized or bound loop around a block may not run at the same time any
+// more; it is empty when they may.
+func (s *Schedule) kindsAround(block string) string {
+	p := s.block("", Block{name: block})
+	return s.mayOverlap(slices.Concat(p.outer, p.loops))
+}
+
+// kindsInside is kindsAround for a loop and those inside it.
+func (s *Schedule) kindsInside(f *tir.For) string {
+	return s.mayOverlap(append(allLoops(f.Body), f))
+}
+
+func (s *Schedule) mayOverlap(loops []*tir.For) string {
+	for _, l := range loops {
+		if l.Kind == tir.Serial || l.Kind == tir.Unrolled {
+			continue
+		}
+		at := s.find(func(st tir.Stmt) bool { f, ok := st.(*tir.For); return ok && f.Var == l.Var })
+		if at == nil {
+			continue // in an opaque block
+		}
+		if why := s.mayNotOverlap(at, l.Kind, l.Thread); why != "" {
+			return "in the " + l.Kind.String() + " loop " + l.Var.Name + ", " + why
+		}
+	}
+	return ""
 }

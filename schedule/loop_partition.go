@@ -15,8 +15,11 @@ import (
 //	                   1, 0, 1         for i2 in 0..1: B_p2(i2 + 9)
 //
 // It returns the loops, in order. A border can then be shaped apart from the middle: what a part's bounds decide of the
-// conditions of its blocks is decided. Nothing is run in another order. It refuses a loop of a reduction that writes its
-// initial value itself: decompose_reduction first, so that the parts only add to it.
+// conditions of its blocks is decided. Nothing is run in another order. It refuses
+//   - a loop of a reduction that writes its initial value itself: decompose_reduction first, so that the parts only add to it;
+//   - a part of a reduce variable, and a loop that runs a block in order;
+//   - a parallel, vectorized or bound loop, itself or inside, whose iterations have a buffer for themselves: the parts would
+//     share it.
 func (s *Schedule) LoopPartition(l Loop, extents ...int) []Loop {
 	return s.LoopPartitionBy(l, Ints(extents...)...)
 }
@@ -53,6 +56,12 @@ func (s *Schedule) LoopPartitionBy(l Loop, extents ...Int) []Loop {
 		at += n
 	}
 	s.replaceIn(p, p.loop, &tir.Seq{Stmts: parts})
+	for _, f := range loops {
+		if why := s.kindsInside(f); why != "" {
+			s.refuse(step, l.v.Name, "in its parts, %s", why)
+			return none
+		}
+	}
 	out := s.loopsOver(loops)
 	s.record(step, operands(l, extents), out)
 	return out

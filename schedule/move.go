@@ -99,19 +99,22 @@ func (m *move) stays(i int) bool {
 }
 
 // inputs says why the block would find something else in what it reads. A buffer in fed was found to be written, whole, in
-// the same iteration of the loops around the new place.
-func (m *move) inputs(fed map[*tir.Buffer]bool) string {
+// the same iteration of the loops around the new place. same says that each instance runs in the same iteration as before of
+// the loops around both places.
+func (m *move) inputs(fed map[*tir.Buffer]bool, same bool) string {
 	for i, r := range m.runs {
 		for _, w := range r.realize.Block.Writes {
-			if m.own(r) || !loadsOf(m.block, w.Buffer) || m.stays(i) {
+			if m.own(r) || !loadsOf(m.block, w.Buffer) {
 				continue
 			}
+			was, is := together(r.loops, m.runs[m.from].loops), together(r.loops, m.loops)
 			switch {
-			case i > m.from || i >= m.to:
+			case m.stays(i) && (same || is == 0):
+			case (i < m.from) != (i < m.to) || i > m.from && was != is:
 				return fmt.Sprintf("block %s writes %s, and would run on its other side", r.realize.Block.Name, w.Buffer.Name)
 			case !m.s.functional(w.Buffer):
 				return fmt.Sprintf("%s is written again by block %s", w.Buffer.Name, r.realize.Block.Name)
-			case together(r.loops, m.loops) > together(r.loops, m.runs[m.from].loops) && !fed[w.Buffer]:
+			case is > was && !fed[w.Buffer]:
 				return fmt.Sprintf("block %s has not written all that it reads of %s there", r.realize.Block.Name, w.Buffer.Name)
 			}
 		}

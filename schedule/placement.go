@@ -181,7 +181,7 @@ func (m *placing) put(st tir.Stmt, index int, bounds func(body []tir.Stmt) (firs
 		to = slices.IndexFunc(runs, func(r *run) bool { return r.realize == inside[len(inside)-1].realize }) + 1
 	}
 	move := m.s.moveOf(m.block, to, slices.Concat(m.at.outer, m.at.loops, []*tir.For{m.at.loop}))
-	if why := move.inputs(fed); why != "" {
+	if why := move.inputs(fed, false); why != "" {
 		return m.refuse("%s", why)
 	}
 	if why := move.outputs(fed); why != "" {
@@ -190,6 +190,36 @@ func (m *placing) put(st tir.Stmt, index int, bounds func(body []tir.Stmt) (firs
 	c := *target
 	c.Body = tir.Block1(slices.Insert(slices.Clone(body), index, st)...)
 	m.s.setRoot(swap(root, target, &c), m.s.fn.Root().Allocs)
+	return true
+}
+
+// settled checks the block in its new place against the blocks that share a loop with it: its instances may run in other
+// iterations of that loop than before. What it reads must be written in the same iteration. What others read of it there is:
+// each iteration computes what they read, or all that can be computed, which is what it did before and more.
+func (m *placing) settled() bool {
+	p := m.s.block(m.step, Block{name: m.block.Name})
+	a := arith.New()
+	for _, b := range p.blocks {
+		bindIters(a, b.Block)
+	}
+	all := flowOf(m.s.scopeOf(p), a)
+	own := slices.IndexFunc(all.places, func(c *place) bool { return c.realize == p.realize })
+	at := all.places[own]
+	for _, r := range m.block.Reads {
+		shared, found := false, false
+		for i, w := range all.places {
+			if i != own && writes(w.realize.Block, r.Buffer) {
+				shared = shared || sharedLoops(w, at) > 0
+				found = found || i < own && all.covers(w, at, r)
+			}
+		}
+		if shared && !found {
+			return m.refuse("an iteration of %s does not write all of what it would read of %s there, or not completely", m.at.loop.Var.Name, r.Buffer.Name)
+		}
+	}
+	if why := m.s.leftPrivate(m.block); why != "" {
+		return m.refuse("%s", why)
+	}
 	return true
 }
 

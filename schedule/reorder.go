@@ -77,7 +77,11 @@ func (s *Schedule) reorderLoops(step string, loops []Loop) bool {
 		body = &c
 	}
 	s.setRoot(swap(s.fn.Root().Body, top.loop, body), s.fn.Root().Allocs)
-	return r.kinds()
+	if why := s.mayOverlap(order); why != "" {
+		s.refuse(step, top.loop.Var.Name, "in the new order, %s", why)
+		return false
+	}
+	return true
 }
 
 // chainOf returns the loops from top to the last of those that are wanted, when each stands directly inside the one before.
@@ -158,7 +162,7 @@ func (r *reordering) blocks() bool {
 		}
 	}
 	for _, buf := range f.written() {
-		if r.s.functional(buf) {
+		if r.s.functional(buf) && (f.fed(buf) || f.keepsToItself(buf)) {
 			continue
 		}
 		if x, y := f.meet(buf, r.unreduced(f, buf), false); x != nil {
@@ -270,22 +274,4 @@ func (r *reordering) computesOnce(f *flow, c *place) bool {
 		}
 	}
 	return apart(f.a, loops, t, t, false)
-}
-
-// kinds checks the parallel, vectorized and bound loops of the chain in their new places.
-func (r *reordering) kinds() bool {
-	for _, l := range r.order {
-		if l.Kind == tir.Serial || l.Kind == tir.Unrolled {
-			continue
-		}
-		p := r.s.find(func(st tir.Stmt) bool {
-			f, ok := st.(*tir.For)
-			return ok && f.Var == l.Var
-		})
-		if why := r.s.mayNotOverlap(p, l.Kind, l.Thread); why != "" {
-			r.s.refuse(r.step, l.Var.Name, "is %v, and in the new order %s", l.Kind, why)
-			return false
-		}
-	}
-	return true
 }

@@ -49,10 +49,7 @@ func (s *Schedule) ReverseComputeAtPlace(b Block, l Loop, index int) {
 		return
 	}
 	st := m.nest(wanted)
-	if !m.finds(st, fed) {
-		return
-	}
-	if !m.put(st, index, func(body []tir.Stmt) (first, last int) { return m.behindWriters(body), len(body) }, fed) {
+	if !m.put(st, index, func(body []tir.Stmt) (first, last int) { return m.behindWriters(body), len(body) }, fed) || !m.settled() {
 		return
 	}
 	args := operands(b, l)
@@ -183,19 +180,4 @@ func windows(a *arith.Analyzer, r tir.Range, k, base, width int64) (lo tir.Expr,
 		return nil, 0, false
 	}
 	return a.Simplify(tir.Bin(tir.FloorDiv, start, tir.I(int(k)))), extent / k, true
-}
-
-// finds checks that the block, in the loops of st, finds all that it reads of the buffers written in the same iteration.
-func (m *placing) finds(st tir.Stmt, bufs map[*tir.Buffer]bool) bool {
-	inner := realizesIn(st)
-	reader := inner[0]
-	for _, r := range m.block.Reads {
-		if !bufs[r.Buffer] {
-			continue
-		}
-		if !slices.ContainsFunc(m.inner.places, func(w *place) bool { return m.inner.covers(w, reader, r) }) {
-			return m.refuse("an iteration of %s does not write all of what it would read of %s there, or not completely", m.at.loop.Var.Name, r.Buffer.Name)
-		}
-	}
-	return true
 }

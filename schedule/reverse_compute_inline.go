@@ -154,7 +154,7 @@ func (m *folding) moves() bool {
 	runs := runsOf(m.s.fn.Root().Body)
 	at := slices.IndexFunc(runs, func(r *run) bool { return r.realize == m.producer.realize })
 	move := m.s.moveOf(m.block, at+1, runs[at].loops)
-	if why := move.inputs(map[*tir.Buffer]bool{m.buf: true}); why != "" {
+	if why := move.inputs(map[*tir.Buffer]bool{m.buf: true}, false); why != "" {
 		return m.refuse("%s", why)
 	}
 	if why := move.outputs(nil); why != "" {
@@ -208,20 +208,4 @@ func withoutRegions(st tir.Stmt, buf *tir.Buffer) tir.Stmt {
 		return &tir.BlockRealize{Values: r.Values, Where: r.Where, Block: &b}
 	}}
 	return m.MapStmt(st)
-}
-
-// kindsAround says why iterations of a parallel, vectorized or bound loop around a block may not run at the same time any
-// more; it is empty when they may.
-func (s *Schedule) kindsAround(block string) string {
-	p := s.block("", Block{name: block})
-	for _, l := range slices.Concat(p.outer, p.loops) {
-		if l.Kind == tir.Serial || l.Kind == tir.Unrolled {
-			continue
-		}
-		at := s.find(func(st tir.Stmt) bool { f, ok := st.(*tir.For); return ok && f.Var == l.Var })
-		if why := s.mayNotOverlap(at, l.Kind, l.Thread); why != "" {
-			return "in the " + l.Kind.String() + " loop " + l.Var.Name + ", " + why
-		}
-	}
-	return ""
 }

@@ -89,7 +89,7 @@ func distant(a *arith.Analyzer, v *tir.Var, x, y tir.Range, later bool) bool {
 	cx, restX, okx := a.Linear(x.Min)
 	cy, restY, oky := a.Linear(y.Min)
 	k := cx[v]
-	if !okx || !oky || k == 0 || cy[v] != k || tir.Uses(restX, v) || tir.Uses(restY, v) {
+	if !okx || !oky || cy[v] != k || tir.Uses(restX, v) || tir.Uses(restY, v) {
 		return false
 	}
 	lo, hi, ok := a.Bounds(a.Simplify(tir.Minus(x.Min, y.Min))) // v is gone
@@ -98,6 +98,9 @@ func distant(a *arith.Analyzer, v *tir.Var, x, y tir.Range, later bool) bool {
 	}
 	nx, _ := tir.AsInt(x.Extent)
 	ny, _ := tir.AsInt(y.Extent)
+	if k == 0 { // for all values of v
+		return lo >= ny || -hi >= nx
+	}
 	if later { // x is behind y's end, or ends before y, by at least one step
 		return k > 0 && k+lo >= ny || k < 0 && -k-hi >= nx
 	}
