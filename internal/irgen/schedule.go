@@ -7,6 +7,7 @@ import (
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 )
 
@@ -255,7 +256,7 @@ var operands = map[string]func(g *stepper) []any{
 		return around([]any{b}, g.near([]schedule.Block{b})...)
 	},
 	"blockize":  func(g *stepper) []any { return g.loop() },
-	"tensorize": func(g *stepper) []any { return g.loop(oneOf(g, "fma16", "outer4x4", "dot4", "dot4x16")) },
+	"tensorize": func(g *stepper) []any { return g.instruction() },
 	"pad_einsum": func(g *stepper) []any {
 		b := g.block()
 		n := len(g.s.Definition(b).Iters)
@@ -269,15 +270,11 @@ var operands = map[string]func(g *stepper) []any{
 		b := g.block()
 		return around([]any{b}, g.near([]schedule.Block{b})...)
 	},
-	"set_scope": func(g *stepper) []any { return []any{g.block(), 0, g.scope()} },
-	"set_axis_separator": func(g *stepper) []any {
-		b := g.block()
-		side, n, rank := g.side(b)
-		return []any{b, string(side), n, []int{g.IntN(rank + 1)}}
-	},
-	"storage_align":  func(g *stepper) []any { return []any{g.block(), 0, g.IntN(3), oneOf(g, 4, 8), g.IntN(2)} },
-	"double_buffer":  func(g *stepper) []any { return []any{g.block()} },
-	"rolling_buffer": func(g *stepper) []any { return []any{g.block(), 0} },
+	"set_scope":          func(g *stepper) []any { return []any{g.block(), 0, g.scope()} },
+	"set_axis_separator": func(g *stepper) []any { return g.image() },
+	"storage_align":      func(g *stepper) []any { return []any{g.block(), 0, g.IntN(3), oneOf(g, 4, 8), g.IntN(2)} },
+	"double_buffer":      func(g *stepper) []any { return []any{g.block()} },
+	"rolling_buffer":     func(g *stepper) []any { return g.rolling() },
 	"transform_layout": func(g *stepper) []any {
 		b := g.block()
 		side, n, rank := g.side(b)
@@ -291,6 +288,68 @@ var operands = map[string]func(g *stepper) []any{
 	"sample_partitioned_tile": func(g *stepper) []any { return g.loop(3, oneOf(g, 0, 1, 2), oneOf(g, 1, 2, 4)) },
 	"sample_categorical":      func(g *stepper) []any { return []any{[]int{1, 2, 4}, []float64{0.5, 0.25, 0.25}} },
 	"sample_compute_location": func(g *stepper) []any { return []any{g.block()} },
+}
+
+// The primitives below want a place that random steps hardly make, so the steps that make it come first.
+
+// rolling computes a block where its reader needs it, window by window.
+func (g *stepper) rolling() []any {
+	for range 4 {
+		b := g.block()
+		c := g.s.Consumers(b)
+		if len(c) == 0 {
+			continue
+		}
+		if l := g.s.Loops(c[0]); len(l) > 0 {
+			g.s.SetScope(b, tir.Scratch)
+			g.s.ComputeAt(b, l[g.IntN(min(2, len(l)))])
+			return []any{b, 0}
+		}
+	}
+	return nil
+}
+
+// image copies what a block reads into a texture: the last axis is cut into texels.
+func (g *stepper) image() []any {
+	b := g.s.CacheRead(g.block(), 0, tir.Global)
+	d := g.s.Definition(b)
+	if d == nil || len(d.Iters) == 0 {
+		return nil
+	}
+	from, to := make([]string, len(d.Iters)), make([]string, len(d.Iters)-1)
+	for i := range from {
+		from[i] = fmt.Sprintf("i%d", i)
+	}
+	copy(to, from)
+	last := from[len(from)-1]
+	to = append(to, last+" // 4", last+" %% 4")
+	g.s.TransformLayout(b, schedule.Write, 0, strings.Join(from, ", ")+" -> "+strings.Join(to, ", "), 0)
+	g.s.SetScope(b, "global.texture")
+	return []any{b, string(schedule.Write), 0, []int{g.IntN(len(to))}}
+}
+
+// instruction gives a product of two spatial axes and a reduced one the loops of a tensor instruction.
+func (g *stepper) instruction() []any {
+	for range 4 {
+		b := g.block()
+		d, l := g.s.Definition(b), g.s.Loops(b)
+		if d == nil || len(d.Iters) != 3 || len(l) != 3 || d.Iters[2].Kind != tir.Reduce {
+			continue
+		}
+		name := "fma16"
+		j := g.s.Split(l[1], 0, 16)
+		inner := j[1:]
+		k := l[2]
+		if d.Writes[0].Buffer.DType == tensor.Int32 {
+			name = "dot4x16"
+			parts := g.s.Split(l[2], 0, 4)
+			k, inner = parts[0], append(inner, parts[1])
+		}
+		g.s.Reorder(append([]schedule.Loop{j[0], k}, inner...)...)
+		g.s.DecomposeReduction(b, k)
+		return []any{inner[0], name}
+	}
+	return nil
 }
 
 // around joins operands; nil where the first of them are missing.

@@ -97,6 +97,9 @@ func randomSchedule(seed uint64, count map[string]*irgen.Tally) (steps int, err 
 	}()
 	d := irgen.Seed(seed)
 	f := irgen.Make(d, irgen.Options{Points: 300, MaxStages: 4, Tuples: true, Scans: true})
+	if seed%16 == 0 {
+		f = irgen.Product(d)
+	}
 	s = schedule.NewWith(f, schedule.Options{Seed: seed})
 	if err := irgen.Steps(d, s, 4+d.IntN(12), count); err != nil {
 		return 0, err
