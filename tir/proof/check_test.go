@@ -262,11 +262,11 @@ func TestCheckShowsWhere(t *testing.T) {
 		"distinct of B: i = 0 and i = 1 both touch [1]":              {Kind: Distinct, Subject: "B", Loop: i.Var, Side: Side{Vars: []Var{i, j}, Map: []tir.Expr{tir.Plus(i.Var, j.Var)}}},
 		"cover of B: j = 3 reads [3], which is not written before": {Kind: Cover, Subject: "B", Side: Side{Vars: []Var{j}, Map: []tir.Expr{j.Var}},
 			By: []Side{{Vars: []Var{i}, Map: []tir.Expr{i.Var}}}},
-		"cover of B: nothing is written before it is read":         {Kind: Cover, Subject: "B", Side: Side{Vars: []Var{j}, Map: []tir.Expr{j.Var}}},
-		"disjoint of B: both touch [0]":                            {Kind: Disjoint, Subject: "B", Side: Side{Vars: []Var{j}, Map: []tir.Expr{j.Var}}, By: []Side{{Map: []tir.Expr{tir.I(0)}}}},
-		"distinct of B: ": {Kind: Distinct, Subject: "B", Loop: huge.Var, Side: Side{Vars: []Var{huge}, Map: []tir.Expr{tir.Bin(tir.FloorDiv, huge.Var, tir.I(1<<15))}}},
-		"constant of B: (i) depends on i":                          {Kind: Constant, Subject: "B", Fixed: []Var{i}, Side: Side{Map: []tir.Expr{i.Var}}},
-		"a division by zero at i = 0":                              {Kind: Injection, Subject: "B", Side: Side{Vars: []Var{i}, Map: []tir.Expr{&tir.Binary{Op: tir.FloorDiv, A: tir.I(1), B: i.Var}}}},
+		"cover of B: nothing is written before it is read": {Kind: Cover, Subject: "B", Side: Side{Vars: []Var{j}, Map: []tir.Expr{j.Var}}},
+		"disjoint of B: both touch [0]":                    {Kind: Disjoint, Subject: "B", Side: Side{Vars: []Var{j}, Map: []tir.Expr{j.Var}}, By: []Side{{Map: []tir.Expr{tir.I(0)}}}},
+		"distinct of B: ":                                  {Kind: Distinct, Subject: "B", Loop: huge.Var, Side: Side{Vars: []Var{huge}, Map: []tir.Expr{tir.Bin(tir.FloorDiv, huge.Var, tir.I(1<<15))}}},
+		"constant of B: (i) depends on i":                  {Kind: Constant, Subject: "B", Fixed: []Var{i}, Side: Side{Map: []tir.Expr{i.Var}}},
+		"a division by zero at i = 0":                      {Kind: Injection, Subject: "B", Side: Side{Vars: []Var{i}, Map: []tir.Expr{&tir.Binary{Op: tir.FloorDiv, A: tir.I(1), B: i.Var}}}},
 	} {
 		require.ErrorContains(t, Check(c), want)
 	}

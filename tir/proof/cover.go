@@ -109,12 +109,12 @@ func overlap(a, b []int) bool {
 // where it narrows by, and not where it narrows the claim's own side.
 func (k *checker) coverGroup(axes []int, groups [][]int, by []Side) error {
 	c := k.claim
-	own := partOf(c.Side, axes, groups, false)
+	own := k.partOf(c.Side, axes, groups, false)
 	exprs := c.Side.at(axes)
 	all := [][]tir.Expr{exprs, own.conds}
 	writers := make([]part, len(by))
 	for i, s := range by {
-		w := partOf(s, axes, groups, true)
+		w := k.partOf(s, axes, groups, true)
 		if len(axes) == 1 && coveredByForm(exprs[0], own, s.Map[axes[0]], w) {
 			return nil
 		}
@@ -169,16 +169,30 @@ func join(a, b string) string {
 
 // partOf returns the part of a side that makes the given axes, with the conditions on fixed variables alone. With the parts
 // that make no axis, where these may be empty, it is exact; without them it holds more points.
-func partOf(s Side, axes []int, groups [][]int, exact bool) part {
+func (k *checker) partOf(s Side, axes []int, groups [][]int, exact bool) part {
 	var out part
 	for _, p := range split(s, groups) {
-		if overlap(p.exprs, axes) || len(p.vars) == 0 && len(p.exprs) == 0 || exact && len(p.exprs) == 0 && (len(p.conds) > 0 || empty(p.vars)) {
+		if overlap(p.exprs, axes) || len(p.vars) == 0 && len(p.exprs) == 0 || exact && len(p.exprs) == 0 && k.mayBeEmpty(p) {
 			out.vars = append(out.vars, p.vars...)
 			out.conds = append(out.conds, p.conds...)
 		}
 	}
 	return out
 }
+
+// mayBeEmpty reports whether a part may have no point, at some values of the fixed variables.
+func (k *checker) mayBeEmpty(p part) bool {
+	if len(p.conds) == 0 {
+		return empty(p.vars)
+	}
+	w, err := k.newWalk(nil, p.vars, p.conds, nil)
+	if err != nil {
+		return true // the conditions use fixed variables
+	}
+	return !errors.Is(w.each(nil, func([]int64) error { return errFound }), errFound)
+}
+
+var errFound = errors.New("a point was found")
 
 // using returns the conditions that use one of vars.
 func using(conds []tir.Expr, vars []Var) []tir.Expr {
@@ -296,7 +310,7 @@ func (k *checker) distinctIn(loop *tir.Var, axes []int, groups [][]int, sides []
 	var all [][]tir.Expr
 	parts := make([]part, len(sides))
 	for i, s := range sides {
-		parts[i] = partOf(s, axes, groups, false)
+		parts[i] = k.partOf(s, axes, groups, false)
 		if loop != nil && !has(parts[i].vars, loop) {
 			return fmt.Errorf("the same is touched at each value of %s", loop.Name)
 		}
