@@ -28,7 +28,6 @@ type Obligation struct {
 	Key   string         // the kind of claim and what it is about: the same before and after a step
 	Fault error          // why there is no claim
 
-	about []tir.Stmt // the nests that the claim was made from
 }
 
 // prove decides whether the step that was taken keeps the meaning of the function: each obligation holds, or did not hold

@@ -27,12 +27,11 @@ func Bisect(ctx context.Context, program *tir.Func, t *schedule.Trace, opts Opti
 	if err != nil {
 		return nil, err
 	}
+	// states[n] is the function after n steps.
 	states, refused := prefixes(program, t, opts)
 	if len(states) == 1 && refused == nil {
 		return nil, nil
 	}
-	// states[n] is the function after n steps.
-	good, bad := 0, len(states)
 	at := func(n int) (*Fault, error) {
 		f := j.fault(ctx, states[max(0, n-1)], states[n])
 		return f, context.Cause(ctx)
@@ -47,7 +46,7 @@ func Bisect(ctx context.Context, program *tir.Func, t *schedule.Trace, opts Opti
 		}
 		return &First{len(states), t.Steps[len(states)-1], refused, states[len(states)-1], nil}, nil
 	}
-	bad = len(states) - 1
+	good, bad := 0, len(states)-1
 	fault := last
 	for bad-good > 1 {
 		mid := (good + bad) / 2
