@@ -46,7 +46,7 @@ func (s *Schedule) ComputeInline(b Block) {
 	root := *s.fn.Root()
 	root.Body = body
 	s.setBody(withoutAllocs(&tir.BlockRealize{Block: &root}, in.values))
-	if why := s.leftPrivate(block); why != "" {
+	if why := s.sharedBy(func(buf *tir.Buffer) bool { return reads(block, buf) }); why != "" {
 		in.refuse("%s", why)
 		return
 	}

@@ -12,8 +12,8 @@ import (
 const maxCopies = 1 << 16
 
 // setKind changes a loop's kind. The iterations of a parallel and of a vectorized loop run at the same time: they may drive
-// spatial variables only, and touch different elements, or a buffer whose every use is inside and which each iteration
-// fills for itself.
+// spatial variables only, and touch different elements, or a buffer, not a global one, whose every use is inside and
+// which each iteration fills for itself.
 func (s *Schedule) setKind(step string, l Loop, kind tir.LoopKind) {
 	p := s.loop(step, l)
 	if p == nil {
@@ -73,7 +73,7 @@ func (s *Schedule) mayNotOverlap(p *place, kind tir.LoopKind, thread string) str
 	}
 	loops := []*tir.For{p.loop}
 	for _, buf := range f.written() {
-		if s.onlyInside(p, buf, strings.HasPrefix(thread, "blockIdx")) {
+		if s.onlyInside(p, buf, kind, thread) {
 			if f.fed(buf) {
 				continue
 			}
@@ -109,10 +109,13 @@ func (f *flow) written() []*tir.Buffer {
 	return list
 }
 
-// onlyInside reports whether a buffer is an intermediate one whose every access is inside the loop at p, so that each
-// iteration may have its own. A shared buffer is one of a work-group: an iteration has its own when it is a group.
-func (s *Schedule) onlyInside(p *place, buf *tir.Buffer, group bool) bool {
-	if slices.Contains(s.fn.Params, buf) || buf.Scope == tir.Shared && !group {
+// onlyInside reports whether each iteration of the loop at p, of the given kind, has a buffer for itself: every access is
+// inside. Global memory and textures are one for all; a shared buffer is one for each work-group.
+func (s *Schedule) onlyInside(p *place, buf *tir.Buffer, kind tir.LoopKind, thread string) bool {
+	switch {
+	case slices.Contains(s.fn.Params, buf) || buf.Scope == tir.Global || buf.Scope == tir.Texture:
+		return false
+	case buf.Scope == tir.Shared && kind != tir.Parallel && !(kind == tir.Bound && strings.HasPrefix(thread, "blockIdx.")):
 		return false
 	}
 	return accessesOf(s.fn.Root().Body, buf) == accessesOf(p.loop, buf)
@@ -194,9 +197,9 @@ func (f *flow) touch(c *place, r tir.Region, loops []*tir.For) touch {
 	return t
 }
 
-// leftPrivate says which of the buffers that a block reads iterations of a parallel, vectorized or bound loop share now that
-// the block reads it outside of the loop; it is empty when there is none. Before, each iteration may have had its own.
-func (s *Schedule) leftPrivate(b *tir.Block) string {
+// sharedBy says which of the buffers iterations of a parallel, vectorized or bound loop share, after a block was moved; it is
+// empty when there is none. A buffer that each iteration has for itself is as it was.
+func (s *Schedule) sharedBy(which func(buf *tir.Buffer) bool) string {
 	for _, l := range allLoops(s.fn.Root().Body) {
 		if l.Kind == tir.Serial || l.Kind == tir.Unrolled {
 			continue
@@ -207,12 +210,12 @@ func (s *Schedule) leftPrivate(b *tir.Block) string {
 		}
 		f := insideOf(at)
 		for _, buf := range f.written() {
-			if !reads(b, buf) || s.onlyInside(at, buf, true) {
+			if !which(buf) || s.onlyInside(at, buf, l.Kind, l.Thread) {
 				continue
 			}
 			if x, y := f.meet(buf, []*tir.For{l}, false); x != nil {
-				return fmt.Sprintf("it would read %s outside of the %v loop %s, where iterations write it for themselves: block %s writes what block %s accesses in another one",
-					buf.Name, l.Kind, l.Var.Name, x.realize.Block.Name, y.realize.Block.Name)
+				return fmt.Sprintf("iterations of the %v loop %s would share %s: block %s writes what block %s accesses in another one; wanted a buffer that each has for itself, in scratch, local or shared memory and used inside alone",
+					l.Kind, l.Var.Name, buf.Name, x.realize.Block.Name, y.realize.Block.Name)
 			}
 		}
 	}

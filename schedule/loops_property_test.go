@@ -148,6 +148,9 @@ var loopSteps = []struct {
 	}},
 	{"compute_inline", func(d *loopDraw) { d.s.ComputeInline(d.block()) }},
 	{"reverse_compute_inline", func(d *loopDraw) { d.s.ReverseComputeInline(d.block()) }},
+	{"set_scope", func(d *loopDraw) {
+		d.s.SetScope(d.block(), rapid.SampledFrom([]tir.Scope{tir.Scratch, tir.Local}).Draw(d.t, "scope"))
+	}},
 	{"parallel", func(d *loopDraw) { d.s.Parallel(d.loop()) }},
 	{"vectorize", func(d *loopDraw) { d.s.Vectorize(d.loop()) }},
 	{"unroll", func(d *loopDraw) { d.s.Unroll(d.loop()) }},

@@ -217,7 +217,7 @@ func (m *placing) settled() bool {
 			return m.refuse("an iteration of %s does not write all of what it would read of %s there, or not completely", m.at.loop.Var.Name, r.Buffer.Name)
 		}
 	}
-	if why := m.s.leftPrivate(m.block); why != "" {
+	if why := m.s.sharedBy(func(buf *tir.Buffer) bool { return reads(m.block, buf) || writes(m.block, buf) }); why != "" {
 		return m.refuse("%s", why)
 	}
 	return true
