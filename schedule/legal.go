@@ -27,12 +27,20 @@ type Obligation struct {
 	Or    []*proof.Claim // all of them do as well
 	Key   string         // the kind of claim and what it is about: the same before and after a step
 	Fault error          // why there is no claim
-
 }
 
-// prove decides whether the step that was taken keeps the meaning of the function: each obligation holds, or did not hold
-// before either.
-func (s *Schedule) prove(step string) {
+// keepsOrder reports whether a step leaves instances in the order in which they run.
+func keepsOrder(step string, args []Value) bool {
+	switch step {
+	case "fuse", "unroll", "annotate", "unannotate", "add_unit_loop":
+		return true
+	}
+	return step == "split" && len(args) == 2 // with a guard, not another tail
+}
+
+// prove decides whether the step that was taken keeps the meaning of the function: each obligation holds. One that did not
+// hold before either must be the same still, unless the step leaves everything in its order.
+func (s *Schedule) prove(step string, ordered bool) {
 	if err := verify.Verify(s.fn); err != nil {
 		s.fail(diag.Internal(step, "", "the step made an illegal function").By(err))
 		return
@@ -47,16 +55,19 @@ func (s *Schedule) prove(step string) {
 	if len(failed) == 0 {
 		return
 	}
-	known := map[string]bool{}
+	known := map[string][]string{}
 	for _, o := range Obligations(s.program, s.legal, s.legal) {
 		if s.proven.check(o) != nil {
-			known[o.Key] = true
+			known[o.Key] = append(known[o.Key], s.proven.text(o))
 		}
 	}
 	for i, o := range failed {
-		if !known[o.Key] {
+		texts, was := known[o.Key]
+		switch {
+		case !was:
 			s.fail(diag.Invalid(step, "", "the function would not mean the same").By(why[i]))
-			return
+		case !ordered && !slices.Contains(texts, s.proven.text(o)):
+			s.fail(diag.Invalid(step, "", "the program itself is not proven here, so its loops must stay as they are").By(why[i]))
 		}
 	}
 }
@@ -489,12 +500,20 @@ func (l *lawyer) covered(at int, x *instances, a access) {
 			after = append(after, w)
 		}
 	}
+	for _, w := range l.runs {
+		if o, _ := recurrence(x, w); o != nil && w.stores(a.buffer) {
+			shared = max(shared, len(o.loops)) // of each step
+		}
+	}
 	c := &proof.Claim{Kind: proof.Cover, Subject: key, Fixed: x.vars[:shared], Side: a.side}
 	c.Vars = append(append([]proof.Var{}, x.vars[shared:]...), a.side.Vars...)
 	c.Where = tir.All(x.where, a.side.Where)
 	for _, w := range before {
 		c.By = append(c.By, w.writes(a.buffer, common(x, w))...)
 		l.complete(key, w, x, a.buffer)
+	}
+	for _, w := range l.runs {
+		c.By = append(c.By, earlier(x, w, a.buffer)...)
 	}
 	l.claim(key, c)
 	if x.stores(a.buffer) {
@@ -510,6 +529,51 @@ func (l *lawyer) covered(at int, x *instances, a access) {
 		d.Where = c.Where
 		l.claim(key+" when complete", d)
 	}
+}
+
+// earlier returns what w writes of b in earlier steps of a recurrence that x is in too: at smaller values of an ordered
+// variable, which are run before (see order).
+func earlier(x, w *instances, b *tir.Buffer) []proof.Side {
+	o, value := recurrence(x, w)
+	if o == nil || !w.stores(b) || !w.known {
+		return nil
+	}
+	to := map[*tir.Var]tir.Expr{}
+	var steps []proof.Var
+	for _, v := range w.vars[:len(o.loops)] {
+		again := v
+		again.Var = tir.NewVar(v.Var.Name)
+		to[v.Var] = again.Var
+		steps = append(steps, again)
+	}
+	before := tir.Bin(tir.LT, tir.Subst(value, to), value)
+	sides := w.writes(b, len(o.loops))
+	for i, s := range sides {
+		s.Vars = append(append([]proof.Var{}, steps...), s.Vars...)
+		s.Where = tir.All(tir.Subst(s.Where, to), before)
+		s.Map = slices.Clone(s.Map)
+		for n, e := range s.Map {
+			s.Map[n] = tir.Subst(e, to)
+		}
+		sides[i] = s
+	}
+	return sides
+}
+
+// recurrence returns the block around both runs, or that is both, whose instances come in order, and the value of its ordered
+// variable.
+func recurrence(x, w *instances) (*instances, tir.Expr) {
+	for n, o := range append(x.around[:len(x.around):len(x.around)], x) {
+		if o != w && (n >= len(w.around) || w.around[n] != o) {
+			return nil, nil
+		}
+		for i, iv := range o.block.Iters {
+			if iv.Kind == tir.Ordered {
+				return o, o.values[i]
+			}
+		}
+	}
+	return nil, nil
 }
 
 func (x *instances) stores(b *tir.Buffer) bool {
@@ -619,7 +683,7 @@ func (l *lawyer) buffersWritten(runs []*instances) []*tir.Buffer {
 // private reports whether a buffer that is no result is touched inside only: each iteration has its own, since what it
 // reads it has written. Global memory is one for all.
 func (l *lawyer) private(b *tir.Buffer, inside map[*instances]bool) bool {
-	if l.outputs[b] || b.Scope == tir.Global {
+	if l.outputs[b] || b.Scope == tir.Global || b.Scope == tir.Texture {
 		return false
 	}
 	for _, x := range l.runs {

@@ -22,12 +22,7 @@ func (p *proven) check(o *Obligation) error {
 	if o.Fault != nil {
 		return o.Fault
 	}
-	p.buf = p.buf[:0]
-	p.claim(o.Claim)
-	for _, c := range o.Or {
-		p.claim(c)
-	}
-	if p.done[string(p.buf)] {
+	if p.write(o); p.done[string(p.buf)] {
 		return nil
 	}
 	err := o.Check()
@@ -35,6 +30,24 @@ func (p *proven) check(o *Obligation) error {
 		p.done[string(p.buf)] = true
 	}
 	return err
+}
+
+// text is the same for the same claims over the same variables.
+func (p *proven) text(o *Obligation) string {
+	p.write(o)
+	return string(p.buf)
+}
+
+func (p *proven) write(o *Obligation) {
+	p.buf = p.buf[:0]
+	if o.Fault != nil {
+		p.buf = append(p.buf, o.Fault.Error()...)
+		return
+	}
+	p.claim(o.Claim)
+	for _, c := range o.Or {
+		p.claim(c)
+	}
 }
 
 // The methods below write a claim as bytes: the same for the same claim over the same variables, however it was built.
