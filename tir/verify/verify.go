@@ -417,7 +417,7 @@ func (v *verifier) covered(b *tir.Buffer, indices []tir.Expr, store bool) error 
 			}
 			box[d] = tir.Range{Min: tir.I(0), Extent: tir.I(b.Shape[d])} // an index out of a buffer: anything
 		}
-		if !v.declared(o.block, b, box, v.unfolded(indices, o), store) {
+		if !v.declared(o.block, b, box, v.unfolded(indices, o), over, store) {
 			v.node = o.block.Name
 			what := "reads"
 			if store {
@@ -448,15 +448,20 @@ func (v *verifier) unfolded(indices []tir.Expr, o *open) [][]tir.Expr {
 	return list
 }
 
-// within reports whether the index of axis d certainly lies in a range, in one of its forms.
-func (v *verifier) within(r tir.Range, forms [][]tir.Expr, d int) bool {
+// within reports whether the index of axis d certainly lies in a range, in one of its forms: by itself, or with all that it
+// takes while the variables of over run.
+func (v *verifier) within(r tir.Range, forms [][]tir.Expr, d int, over map[*tir.Var]tir.Range) bool {
 	return slices.ContainsFunc(forms, func(indices []tir.Expr) bool {
 		e := indices[d]
-		return e.Type() == tir.Index && v.a.Prove(tir.Bin(tir.LE, r.Min, e)) && v.a.Prove(tir.Bin(tir.LT, e, tir.Plus(r.Min, r.Extent)))
+		if e.Type() == tir.Index && v.a.Prove(tir.Bin(tir.LE, r.Min, e)) && v.a.Prove(tir.Bin(tir.LT, e, tir.Plus(r.Min, r.Extent))) {
+			return true
+		}
+		box, ok := v.a.Touched([]tir.Expr{e}, over)
+		return ok && v.a.Covers([]tir.Range{r}, box)
 	})
 }
 
-func (v *verifier) declared(block *tir.Block, b *tir.Buffer, box []tir.Range, forms [][]tir.Expr, store bool) bool {
+func (v *verifier) declared(block *tir.Block, b *tir.Buffer, box []tir.Range, forms [][]tir.Expr, over map[*tir.Var]tir.Range, store bool) bool {
 	lists := [][]tir.Region{block.Writes}
 	if !store {
 		lists = append(lists, block.Reads) // a block may read what it writes
@@ -469,7 +474,7 @@ func (v *verifier) declared(block *tir.Block, b *tir.Buffer, box []tir.Range, fo
 			inside := true
 			for d := range box {
 				whole := tir.IsConst(r.Ranges[d].Min, 0) && tir.IsConst(r.Ranges[d].Extent, int64(b.Shape[d]))
-				inside = inside && (whole || v.a.Covers(r.Ranges[d:d+1], box[d:d+1]) || v.within(r.Ranges[d], forms, d))
+				inside = inside && (whole || v.a.Covers(r.Ranges[d:d+1], box[d:d+1]) || v.within(r.Ranges[d], forms, d, over))
 			}
 			if inside {
 				return true
