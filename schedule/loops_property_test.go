@@ -15,12 +15,17 @@ import (
 	"github.com/texel-ml/texel/tir/verify"
 )
 
-// TestRandomLoops takes random steps on loops and places of the programs in testdata/programs. What comes out must verify,
+// TestRandomLoops takes random steps on loops and places of the programs in testdata/programs, and of those in testdata/strange,
+// which are legal and have what few programs have: stores outside of blocks, no iterations, loops backwards. What comes out must verify,
 // compute what the program computes, without a race, and replay. Most of the schedules trust: what a step must check, it
 // checks by itself, without the proof of the whole function.
 func TestRandomLoops(t *testing.T) {
 	files, err := filepath.Glob("testdata/programs/*.tir")
 	require.NoError(t, err)
+	more, err := filepath.Glob("testdata/strange/*.tir")
+	require.NoError(t, err)
+	require.NotEmpty(t, more)
+	files = slices.Concat(files, more, more) // what few programs have
 	var programs []*tir.Func
 	for _, path := range files {
 		if f := readTir(t, path); f.Name != "firstmax" { // which says reduce of what depends on the order

@@ -330,9 +330,10 @@ func simplifyBindings(st tir.Stmt, p *place, inside ...*tir.For) tir.Stmt {
 			if where != nil {
 				where = tir.All(a.Simplify(where))
 			}
-			if where != nil && tir.IsConst(where, 0) { // never: the values do not matter, and may be outside of their ranges
-				for i := range values {
-					values[i] = tir.I(0)
+			if where != nil && tir.IsConst(where, 0) { // never: the values do not matter, but must be in their ranges
+				for i, v := range values {
+					last := tir.I(n.Block.Iters[i].Extent - 1)
+					values[i] = a.Simplify(tir.Maximum(tir.I(0), tir.Minimum(v, last)))
 				}
 			}
 			return &tir.BlockRealize{Values: values, Where: tir.All(where, ranges(a, n.Block, values, where)), Block: n.Block}, true

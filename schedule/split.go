@@ -174,16 +174,19 @@ func (c *cut) plan(factors []Int) bool {
 	case !known:
 		first = c.p.analyzer().Simplify(tir.Bin(tir.FloorDiv, tir.Plus(f.Extent, tir.I(c.tile-1)), tir.I(c.tile)))
 	case open >= 0:
-		list[open] = max(1, (int(extent)+c.total-1)/c.total)
+		list[open] = max(0, (int(extent)+c.total-1)/c.total)
 		c.total *= list[open]
 		if open > 0 {
 			c.tile *= list[open]
 		}
 	}
+	if known && extent <= 0 && open < 0 {
+		return c.refuse("has no iterations; wanted 0 as a factor")
+	}
 	if known && c.total < int(extent) {
 		return c.refuse("factors %v cover %d iterations of %d", values(factors), c.total, extent)
 	}
-	c.whole = known && c.total == int(extent) || !known && c.tile == 1
+	c.whole = known && c.total == max(0, int(extent)) || !known && c.tile == 1
 	c.index = tir.I(0)
 	for _, n := range list {
 		v := c.s.newVar(f.Var.Name)
