@@ -37,6 +37,7 @@ type verifier struct {
 	bound   []binding            // variables bound around, outer first
 	written map[*tir.Buffer]bool // by a store before this place
 	opaque  int                  // opaque blocks around
+	dead    int                  // blocks around whose condition never holds: what they access is not looked at
 	loops   []*tir.For           // around
 }
 
@@ -290,6 +291,10 @@ func (v *verifier) realize(n *tir.BlockRealize, root bool) error {
 		if err := v.value("the condition", n.Where, tir.Bool); err != nil {
 			return err
 		}
+		if tir.IsConst(v.a.Simplify(n.Where), 0) {
+			v.dead++
+			defer func() { v.dead-- }()
+		}
 	}
 	return v.under(n.Where, func() error {
 		reduces := false
@@ -298,7 +303,7 @@ func (v *verifier) realize(n *tir.BlockRealize, root bool) error {
 				return err
 			}
 			lo, hi, ok := v.a.Bounds(n.Values[i])
-			if !ok || lo < 0 || hi >= int64(iv.Extent) {
+			if v.dead == 0 && (!ok || lo < 0 || hi >= int64(iv.Extent)) {
 				if !v.a.Prove(tir.Bin(tir.And, tir.Bin(tir.GE, n.Values[i], tir.I(0)), tir.Bin(tir.LT, n.Values[i], tir.I(iv.Extent)))) {
 					return fmt.Errorf("the value of %s may be outside [0, %d): it is in [%d, %d]", iv.Var.Name, iv.Extent, lo, hi)
 				}
@@ -400,6 +405,9 @@ func (v *verifier) iters(n *tir.BlockRealize, i int, root, reduces bool) error {
 
 // covered checks that an access lies in a region that each block around declares.
 func (v *verifier) covered(b *tir.Buffer, indices []tir.Expr, store bool) error {
+	if v.dead > 0 {
+		return nil
+	}
 	for i := len(v.blocks) - 1; i >= 0; i-- {
 		o := v.blocks[i]
 		if o.root || o.own[b] {
@@ -417,7 +425,7 @@ func (v *verifier) covered(b *tir.Buffer, indices []tir.Expr, store bool) error 
 			}
 			box[d] = tir.Range{Min: tir.I(0), Extent: tir.I(b.Shape[d])} // an index out of a buffer: anything
 		}
-		if !v.declared(o.block, b, box, v.unfolded(indices, o), over, store) {
+		if !v.declared(o, b, box, indices, over, store) {
 			v.node = o.block.Name
 			what := "reads"
 			if store {
@@ -429,30 +437,31 @@ func (v *verifier) covered(b *tir.Buffer, indices []tir.Expr, store bool) error 
 	return nil
 }
 
-// unfolded returns indices as they are, and with the variables of the blocks inside o put in one by one, from the innermost
-// on: a condition that is assumed here may be about any of these variables.
-func (v *verifier) unfolded(indices []tir.Expr, o *open) [][]tir.Expr {
-	list := [][]tir.Expr{indices}
-	for i := len(v.bound) - 1; i >= o.bound; i-- {
-		w := v.bound[i]
-		if !tir.IsConst(w.r.Extent, 1) || !slices.ContainsFunc(indices, func(e tir.Expr) bool { return tir.Uses(e, w.v) }) {
-			continue
+// maxForms bounds the forms of one index.
+const maxForms = 64
+
+// unfolded returns an index as it is, and with some of the variables of the blocks inside o put in, in all ways: a condition
+// that is assumed here may be about any of these variables.
+func (v *verifier) unfolded(index tir.Expr, o *open) []tir.Expr {
+	list := []tir.Expr{index}
+	for i := 0; i < len(list); i++ {
+		for _, w := range v.bound[o.bound:] {
+			if len(list) == maxForms || !tir.IsConst(w.r.Extent, 1) || !tir.Uses(list[i], w.v) {
+				continue
+			}
+			e := tir.Subst(list[i], map[*tir.Var]tir.Expr{w.v: w.r.Min})
+			if !slices.ContainsFunc(list, func(x tir.Expr) bool { return tir.Equal(x, e) }) {
+				list = append(list, e)
+			}
 		}
-		to := map[*tir.Var]tir.Expr{w.v: w.r.Min}
-		indices = slices.Clone(indices)
-		for d, e := range indices {
-			indices[d] = tir.Subst(e, to)
-		}
-		list = append(list, indices)
 	}
 	return list
 }
 
-// within reports whether the index of axis d certainly lies in a range, in one of its forms: by itself, or with all that it
-// takes while the variables of over run.
-func (v *verifier) within(r tir.Range, forms [][]tir.Expr, d int, over map[*tir.Var]tir.Range) bool {
-	return slices.ContainsFunc(forms, func(indices []tir.Expr) bool {
-		e := indices[d]
+// within reports whether an index certainly lies in a range, in one of its forms: by itself, or with all that it takes while
+// the variables of over run.
+func (v *verifier) within(r tir.Range, index tir.Expr, o *open, over map[*tir.Var]tir.Range) bool {
+	return slices.ContainsFunc(v.unfolded(index, o), func(e tir.Expr) bool {
 		if e.Type() == tir.Index && v.a.Prove(tir.Bin(tir.LE, r.Min, e)) && v.a.Prove(tir.Bin(tir.LT, e, tir.Plus(r.Min, r.Extent))) {
 			return true
 		}
@@ -461,10 +470,10 @@ func (v *verifier) within(r tir.Range, forms [][]tir.Expr, d int, over map[*tir.
 	})
 }
 
-func (v *verifier) declared(block *tir.Block, b *tir.Buffer, box []tir.Range, forms [][]tir.Expr, over map[*tir.Var]tir.Range, store bool) bool {
-	lists := [][]tir.Region{block.Writes}
+func (v *verifier) declared(o *open, b *tir.Buffer, box []tir.Range, indices []tir.Expr, over map[*tir.Var]tir.Range, store bool) bool {
+	lists := [][]tir.Region{o.block.Writes}
 	if !store {
-		lists = append(lists, block.Reads) // a block may read what it writes
+		lists = append(lists, o.block.Reads) // a block may read what it writes
 	}
 	for _, list := range lists {
 		for _, r := range list {
@@ -474,7 +483,7 @@ func (v *verifier) declared(block *tir.Block, b *tir.Buffer, box []tir.Range, fo
 			inside := true
 			for d := range box {
 				whole := tir.IsConst(r.Ranges[d].Min, 0) && tir.IsConst(r.Ranges[d].Extent, int64(b.Shape[d]))
-				inside = inside && (whole || v.a.Covers(r.Ranges[d:d+1], box[d:d+1]) || v.within(r.Ranges[d], forms, d, over))
+				inside = inside && (whole || v.a.Covers(r.Ranges[d:d+1], box[d:d+1]) || v.within(r.Ranges[d], indices[d], o, over))
 			}
 			if inside {
 				return true

@@ -57,6 +57,9 @@ func TestNested(t *testing.T) {
 	f, err := tirtext.Parse("nested", nested)
 	require.NoError(t, err)
 	require.NoError(t, verify.Verify(f))
+	f, err = tirtext.Parse("dead", strings.Replace(nested, "where i0 * 3 + i1 < 4", "where i0 * 3 + i1 > 5", 1))
+	require.NoError(t, err)
+	require.NoError(t, verify.Verify(f), "a block that never runs")
 	for from, to := range map[string]string{
 		"i0 * 3 + i1 < 4 and ":  "",
 		"reads A[t * 4 +: 4]":   "reads A[t * 4 +: 3]",
