@@ -93,18 +93,41 @@ func changed(b *tir.Block) *tir.Buffer {
 // flow looks at the blocks inside a statement.
 type flow struct {
 	a      *arith.Analyzer
-	places []*place // of the blocks in order of execution, with the loops inside the statement
+	places []*place        // of the blocks in order of execution, with the loops inside the statement
+	maybe  map[*place]bool // those inside conditions: they may not run
+	vague  map[*place]bool // those whose values may use the variables of lets: nothing is known of what they touch
 }
 
 // flowOf looks at the blocks inside the body of the loop at p, or inside the block scope for which p stands.
 func flowOf(st tir.Stmt, a *arith.Analyzer) *flow {
-	f := &flow{a: a, places: realizesIn(st)}
+	f := &flow{a: a, maybe: map[*place]bool{}, vague: map[*place]bool{}}
+	f.visit(st, nil, false, false)
 	for _, c := range f.places {
 		for _, l := range c.loops {
 			a.BindLoop(l)
 		}
 	}
 	return f
+}
+
+func (f *flow) visit(st tir.Stmt, loops []*tir.For, maybe, vague bool) {
+	switch n := st.(type) {
+	case *tir.For:
+		maybe = maybe || readsMemory(n.Min) || readsMemory(n.Extent)
+		f.visit(n.Body, append(loops[:len(loops):len(loops)], n), maybe, vague)
+	case *tir.Seq:
+		for _, c := range n.Stmts {
+			f.visit(c, loops, maybe, vague)
+		}
+	case *tir.If:
+		f.visit(n.Then, loops, true, vague)
+		f.visit(n.Else, loops, true, vague)
+	case *tir.Let:
+		f.visit(n.Body, loops, maybe, true)
+	case *tir.BlockRealize:
+		c := &place{realize: n, loops: loops}
+		f.places, f.maybe[c], f.vague[c] = append(f.places, c), maybe, vague || readsMemory(n.Where) || slices.ContainsFunc(n.Values, func(e tir.Expr) bool { return readsMemory(e) })
+	}
 }
 
 // insideOf looks at the blocks inside a loop.
@@ -219,7 +242,7 @@ func (f *flow) complete(c *place, from int) bool {
 // region in the same iteration of the loops that both share.
 func (f *flow) covers(w, c *place, r tir.Region) bool {
 	shared := sharedLoops(w, c)
-	if !writes(w.realize.Block, r.Buffer) || !f.complete(w, shared) {
+	if f.maybe[w] || f.vague[w] || f.vague[c] || !writes(w.realize.Block, r.Buffer) || !f.complete(w, shared) {
 		return false
 	}
 	need := f.box(c, r, shared)
@@ -236,6 +259,11 @@ func (f *flow) covers(w, c *place, r tir.Region) bool {
 func (f *flow) dense(c *place, r tir.Region, from int) bool {
 	if !certain(c.realize.Block, r) {
 		return false
+	}
+	for _, l := range c.loops[from:] {
+		if least, _, ok := f.a.Bounds(l.Extent); !ok || least < 1 {
+			return false // it may not run
+		}
 	}
 	region := bound(c.realize, r)
 	leave := f.a.Scope()
@@ -307,7 +335,7 @@ func certain(b *tir.Block, r tir.Region) bool {
 		f := flowOf(st, a)
 		for _, c := range f.places {
 			for _, w := range c.realize.Block.Writes {
-				if w.Buffer == r.Buffer && f.complete(c, 0) && f.dense(c, w, 0) && a.Covers(f.box(c, w, 0), r.Ranges) {
+				if w.Buffer == r.Buffer && !f.maybe[c] && !f.vague[c] && f.complete(c, 0) && f.dense(c, w, 0) && a.Covers(f.box(c, w, 0), r.Ranges) {
 					return true
 				}
 			}
@@ -460,4 +488,18 @@ func foreign(b *tir.Block) []*tir.Var {
 		})
 	}
 	return out
+}
+
+// inBuffer reports whether a region that a block declares certainly lies in its buffer, for each instance.
+func inBuffer(b *tir.Block, r tir.Region) bool {
+	a := arith.New()
+	bindIters(a, b)
+	for i, g := range r.Ranges {
+		least, _, ok := a.Bounds(g.Min)
+		_, end, ok2 := a.Bounds(a.Simplify(tir.Plus(g.Min, g.Extent)))
+		if !ok || !ok2 || least < 0 || end > int64(r.Buffer.Shape[i]) {
+			return false
+		}
+	}
+	return true
 }

@@ -213,6 +213,9 @@ func (s *Schedule) sharedBy(which func(buf *tir.Buffer) bool) string {
 			if !which(buf) || s.onlyInside(at, buf, l.Kind, l.Thread) {
 				continue
 			}
+			if what := outsideBlocks(at.loop.Body); what != "" {
+				return fmt.Sprintf("iterations of the %v loop %s may share %s: %s", l.Kind, l.Var.Name, buf.Name, what)
+			}
 			if x, y := f.meet(buf, []*tir.For{l}, false); x != nil {
 				return fmt.Sprintf("iterations of the %v loop %s would share %s: block %s writes what block %s accesses in another one; wanted a buffer that each has for itself, in scratch, local or shared memory and used inside alone",
 					l.Kind, l.Var.Name, buf.Name, x.realize.Block.Name, y.realize.Block.Name)

@@ -35,6 +35,10 @@ func (s *Schedule) placing(step string, b Block, l Loop) *placing {
 		m.refuse("is opaque")
 		return nil
 	}
+	if slices.ContainsFunc(p.path, func(st tir.Stmt) bool { _, is := st.(*tir.If); return is }) {
+		m.refuse("stands inside a condition; wanted one that always runs")
+		return nil
+	}
 	if p.scope() != at.scope() {
 		m.refuse("stands inside another block than loop %s", l.v.Name)
 		return nil

@@ -3,6 +3,7 @@ package schedule
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/texel-ml/texel/tir"
 )
@@ -193,17 +194,23 @@ func (r *reordering) unreduced(f *flow, buf *tir.Buffer) []*tir.For {
 // instances says why the instances of a block may not run in the new order.
 func (r *reordering) instances(f *flow, c *place, crossings []crossing) string {
 	block := c.realize.Block
+	kinds := map[*tir.For]map[tir.IterKind]bool{}
+	for _, l := range r.chain {
+		kinds[l] = r.kindsOf(c, l)
+	}
+	first := sync.OnceValue(func() bool { return r.startsFirst(f, c) })
+	once := sync.OnceValue(func() bool { return r.computesOnce(f, c) })
 	for _, x := range crossings {
-		in, out := r.kindsOf(c, x.in), r.kindsOf(c, x.out)
+		in, out := kinds[x.in], kinds[x.out]
 		switch {
 		case in[tir.Ordered]:
 			return fmt.Sprintf("loop %s runs block %s in order; it may not move inside loop %s", x.in.Var.Name, block.Name, x.out.Var.Name)
 		case in[tir.Reduce] && out[tir.Reduce] && block.Init != nil:
-			if !r.startsFirst(f, c) {
+			if !first() {
 				return fmt.Sprintf("in the new order the first instance of block %s may not be the one that writes the initial value", block.Name)
 			}
 		case (out[tir.Reduce] || out[tir.Ordered]) && !in[tir.Reduce]:
-			if !r.computesOnce(f, c) {
+			if !once() {
 				return fmt.Sprintf("loop %s may compute elements of block %s again; it may not move inside loop %s, which reduces", x.in.Var.Name, block.Name, x.out.Var.Name)
 			}
 		}

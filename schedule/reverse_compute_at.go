@@ -96,7 +96,7 @@ func (m *placing) supply(bufs map[*tir.Buffer]bool) (map[*tir.Var]tir.Range, boo
 			bounded = bounded || int(n) < m.extentOf(v)
 		}
 		if bounded {
-			if !m.writtenInFull(r) {
+			if !inBuffer(m.block, r) || !m.writtenInFull(r) {
 				return nil, m.refuse("loop %s does not write all of what it may read of %s, so that some of its instances would have no iteration", m.at.loop.Var.Name, r.Buffer.Name)
 			}
 			return out, true

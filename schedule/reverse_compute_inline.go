@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/arith"
 )
 
 // ReverseComputeInline puts what block b, a consumer, computes into the block that writes what it reads, and removes b and
@@ -119,6 +120,9 @@ func (m *folding) invert() bool {
 	if m.s.strayLoads(m.buf) {
 		return m.refuse("%s is read outside of blocks, by a bound, a condition or the value of a variable", m.buf.Name)
 	}
+	if !m.readsWritten() {
+		return m.refuse("does not read, for each of its instances, what %s has written in the same iteration of the loops around both: some would not be computed", m.producer.realize.Block.Name)
+	}
 	inv, ok := invertWhere(m.block, at, m.value.Indices, m.buf.Shape)
 	if !ok {
 		return m.refuse("reads %s at places that its variables do not follow from", m.buf.Name)
@@ -149,6 +153,26 @@ func (m *folding) invert() bool {
 	return true
 }
 
+// readsWritten reports whether each instance of the block reads what an instance of the producer wrote: it has one to run
+// with.
+func (m *folding) readsWritten() bool {
+	a := arith.New()
+	for _, b := range m.p.blocks {
+		bindIters(a, b.Block)
+	}
+	all := flowOf(m.s.scopeOf(m.p), a)
+	var q, c *place
+	for _, x := range all.places {
+		switch x.realize {
+		case m.producer.realize:
+			q = x
+		case m.p.realize:
+			c = x
+		}
+	}
+	return q != nil && c != nil && !slices.ContainsFunc(m.block.Reads, func(r tir.Region) bool { return r.Buffer == m.buf && !(inBuffer(m.block, r) && all.covers(q, c, r)) })
+}
+
 // moves checks that the block may run where the producer does.
 func (m *folding) moves() bool {
 	runs := runsOf(m.s.fn.Root().Body)
@@ -166,6 +190,11 @@ func (m *folding) moves() bool {
 // folded is the producer with what the block stores in the place of what it stored.
 func (m *folding) folded() tir.Stmt {
 	r := m.producer.realize
+	a := arith.New()
+	bindIters(a, r.Block)
+	for v, e := range m.inv.bind {
+		m.inv.bind[v] = a.Simplify(e)
+	}
 	own := &tir.Mapper{Expr: func(e tir.Expr) tir.Expr {
 		if l, ok := e.(*tir.Load); ok && l.Buffer == m.buf {
 			return m.value.Value
