@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,10 +23,16 @@ import (
 func Kernel(k *tir.Kernel, row Stage, on On) error {
 	c := &kernelChecker{row: row, on: on, node: k.Name, written: map[*tir.Buffer]bool{}, items: map[*tir.Var]bool{}}
 	if err := c.kernel(k); err != nil {
+		if errors.Is(err, errTexel) {
+			return diag.Unsupported("verify", c.node, "behind %s: %s; vectorize the loop over it", row.After, err)
+		}
 		return diag.Internal("verify", c.node, "behind %s: %s", row.After, err)
 	}
 	return nil
 }
+
+// errTexel is a store that a schedule must widen: no device writes a part of a texel.
+var errTexel = errors.New("no device writes a part of a texel")
 
 type kernelChecker struct {
 	scope   Scope
@@ -284,7 +291,7 @@ func (c *kernelChecker) store(n *tir.Store) error {
 		last := len(b.Shape) - 1
 		r, ok := n.Indices[last].(*tir.Ramp)
 		if whole := ok && r.Lanes == b.Shape[last] && tir.IsConst(r.Base, 0) && tir.IsConst(r.Stride, 1); !whole && b.Shape[last] > 1 {
-			return fmt.Errorf("texture %s is written a part of a texel at a time; wanted all %d elements of its last axis at once", b.Name, b.Shape[last])
+			return fmt.Errorf("texture %s is written a part of a texel at a time; wanted all %d elements of its last axis at once (%w)", b.Name, b.Shape[last], errTexel)
 		}
 	}
 	return nil

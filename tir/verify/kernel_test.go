@@ -173,8 +173,8 @@ func TestMalformedKernels(t *testing.T) {
 		{store(&tir.Broadcast{A: one, Lanes: 4}, &tir.Broadcast{A: tir.I(0), Lanes: 4}), "index 0 of a store to C is a vector, but not a ramp along the last axis longer than 1"},
 		{&tir.If{Cond: &tir.Broadcast{A: tir.True, Lanes: 4}, Then: store(one, tir.I(0))}, "a condition is bool of 4 lanes, wanted bool"},
 		{texel(ramp(0, 4)), ""},
-		{texel(ramp(0, 2)), "texture I is written a part of a texel at a time; wanted all 4 elements of its last axis at once"},
-		{texel(tir.I(1)), "texture I is written a part of a texel at a time; wanted all 4 elements of its last axis at once"},
+		{texel(ramp(0, 2)), "texture I is written a part of a texel at a time; wanted all 4 elements of its last axis at once (no device writes a part of a texel); vectorize the loop over it"},
+		{texel(tir.I(1)), "texture I is written a part of a texel at a time; wanted all 4 elements of its last axis at once (no device writes a part of a texel); vectorize the loop over it"},
 	} {
 		err := verify.Kernel(&tir.Kernel{Name: "k", Params: []*tir.Buffer{image, out}, Outputs: 2, GridExtent: 1, Body: c.body}, verify.Final(), verify.GPU)
 		if c.want == "" {
