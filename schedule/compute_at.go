@@ -62,7 +62,7 @@ func (s *Schedule) ComputeAtPlace(b Block, l Loop, index int) {
 			readers = len(body) - 1
 		}
 		return m.behindWriters(body[:readers+1]), readers
-	}, outs) || !m.settled() {
+	}) || !m.settled() {
 		return
 	}
 	args := operands(b, l)

@@ -90,7 +90,7 @@ func (in *inlining) readers(st *tir.Store) bool {
 		if reader.Opaque {
 			return in.refuse("block %s reads it and is opaque", reader.Name)
 		}
-		if why := in.s.moveOf(in.block, i, r.loops).inputs(nil, in.sameIteration(r, st.Buffer)); why != "" {
+		if why := in.s.moveOf(in.block, i, r.loops).inputs(in.sameIteration(r, st.Buffer)); why != "" {
 			return in.refuse("in block %s, %s", reader.Name, why)
 		}
 	}

@@ -98,10 +98,10 @@ func (m *move) stays(i int) bool {
 	return (i < m.from) == (i < m.to) && together(r.loops, m.runs[m.from].loops) == together(r.loops, m.loops)
 }
 
-// inputs says why the block would find something else in what it reads. A buffer in fed was found to be written, whole, in
-// the same iteration of the loops around the new place. same says that each instance runs in the same iteration as before of
-// the loops around both places.
-func (m *move) inputs(fed map[*tir.Buffer]bool, same bool) string {
+// inputs says why the block would find something else in what it reads. same says that each instance runs in the same
+// iteration as before of the loops around both places. That an iteration of the loops around the new place has written what
+// the block reads is for the caller to see (settled).
+func (m *move) inputs(same bool) string {
 	for i, r := range m.runs {
 		for _, w := range r.realize.Block.Writes {
 			if m.own(r) || !loadsOf(m.block, w.Buffer) {
@@ -114,17 +114,14 @@ func (m *move) inputs(fed map[*tir.Buffer]bool, same bool) string {
 				return fmt.Sprintf("block %s writes %s, and would run on its other side", r.realize.Block.Name, w.Buffer.Name)
 			case !m.s.functional(w.Buffer):
 				return fmt.Sprintf("%s is written again by block %s", w.Buffer.Name, r.realize.Block.Name)
-			case is > was && !fed[w.Buffer]:
-				return fmt.Sprintf("block %s has not written all that it reads of %s there", r.realize.Block.Name, w.Buffer.Name)
 			}
 		}
 	}
 	return ""
 }
 
-// outputs says why another block would find something else in what the block writes. A buffer in fed is written, whole,
-// in the same iteration of the loops around the new place.
-func (m *move) outputs(fed map[*tir.Buffer]bool) string {
+// outputs says why another block would find something else in what the block writes.
+func (m *move) outputs() string {
 	for i, r := range m.runs {
 		for _, w := range m.block.Writes {
 			b := r.realize.Block
@@ -136,8 +133,6 @@ func (m *move) outputs(fed map[*tir.Buffer]bool) string {
 				return fmt.Sprintf("block %s accesses %s, and would run on its other side", b.Name, w.Buffer.Name)
 			case !m.s.functional(w.Buffer):
 				return fmt.Sprintf("%s is written again, and block %s reads it", w.Buffer.Name, b.Name)
-			case together(r.loops, m.loops) > together(r.loops, m.runs[m.from].loops) && !fed[w.Buffer]:
-				return fmt.Sprintf("block %s would not find all that it reads of %s", b.Name, w.Buffer.Name)
 			}
 		}
 	}

@@ -159,7 +159,7 @@ func (m *placing) nest(wanted map[*tir.Var]tir.Range) tir.Stmt {
 
 // put moves the block, as st, to a place in the loop's body. The place may be anywhere from the number of statements first to
 // the number last; index says where.
-func (m *placing) put(st tir.Stmt, index int, bounds func(body []tir.Stmt) (first, last int), fed map[*tir.Buffer]bool) bool {
+func (m *placing) put(st tir.Stmt, index int, bounds func(body []tir.Stmt) (first, last int)) bool {
 	root := swap(m.s.fn.Root().Body, m.p.realize, nil)
 	target := findLoop(root, m.at.loop.Var)
 	body := statementsOf(target.Body)
@@ -185,10 +185,10 @@ func (m *placing) put(st tir.Stmt, index int, bounds func(body []tir.Stmt) (firs
 		to = slices.IndexFunc(runs, func(r *run) bool { return r.realize == inside[len(inside)-1].realize }) + 1
 	}
 	move := m.s.moveOf(m.block, to, slices.Concat(m.at.outer, m.at.loops, []*tir.For{m.at.loop}))
-	if why := move.inputs(fed, false); why != "" {
+	if why := move.inputs(false); why != "" {
 		return m.refuse("%s", why)
 	}
-	if why := move.outputs(fed); why != "" {
+	if why := move.outputs(); why != "" {
 		return m.refuse("%s", why)
 	}
 	c := *target

@@ -32,24 +32,24 @@ func (s *Schedule) ReverseComputeAtPlace(b Block, l Loop, index int) {
 	if m == nil {
 		return
 	}
-	fed := map[*tir.Buffer]bool{}
+	made := map[*tir.Buffer]bool{}
 	for _, c := range m.inner.places {
 		for _, w := range c.realize.Block.Writes {
 			if reads(m.block, w.Buffer) {
-				fed[w.Buffer] = true
+				made[w.Buffer] = true
 			}
 		}
 	}
-	if len(fed) == 0 {
+	if len(made) == 0 {
 		m.refuse("reads nothing that is written inside %s", l.v.Name)
 		return
 	}
-	wanted, ok := m.supply(fed)
+	wanted, ok := m.supply(made)
 	if !ok {
 		return
 	}
 	st := m.nest(wanted)
-	if !m.put(st, index, func(body []tir.Stmt) (first, last int) { return m.behindWriters(body), len(body) }, fed) || !m.settled() {
+	if !m.put(st, index, func(body []tir.Stmt) (first, last int) { return m.behindWriters(body), len(body) }) || !m.settled() {
 		return
 	}
 	args := operands(b, l)

@@ -178,10 +178,10 @@ func (m *folding) moves() bool {
 	runs := runsOf(m.s.fn.Root().Body)
 	at := slices.IndexFunc(runs, func(r *run) bool { return r.realize == m.producer.realize })
 	move := m.s.moveOf(m.block, at+1, runs[at].loops)
-	if why := move.inputs(map[*tir.Buffer]bool{m.buf: true}, false); why != "" {
+	if why := move.inputs(false); why != "" {
 		return m.refuse("%s", why)
 	}
-	if why := move.outputs(nil); why != "" {
+	if why := move.outputs(); why != "" {
 		return m.refuse("%s", why)
 	}
 	return true

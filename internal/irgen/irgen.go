@@ -97,7 +97,7 @@ func Make(d Draw, o Options) *tir.Func {
 }
 
 // Args makes arguments for the parameters of a function, the same for the same seed: integers from -3 to 3 in all types
-// (0 to 3 in unsigned ones), those of bool 0 and 1. Those of the outputs are 0.
+// (0 to 3 in unsigned ones), those of bool 0 and 1. Those of the outputs are 77, or true: what stays so was not written.
 func Args(f *tir.Func, seed uint64) []*tensor.Tensor {
 	r := rand.New(rand.NewPCG(seed, 1))
 	args := make([]*tensor.Tensor, len(f.Params))
@@ -115,6 +115,15 @@ func Args(f *tir.Func, seed uint64) []*tensor.Tensor {
 					w.I[i] = int64(r.IntN(2))
 				default:
 					w.I[i] = int64(r.IntN(largest + 1))
+				}
+			}
+		} else {
+			for i := range w.F {
+				w.F[i] = 77
+			}
+			for i := range w.I {
+				if w.I[i] = 77; b.DType.Kind() == tensor.Boolean {
+					w.I[i] = 1
 				}
 			}
 		}
