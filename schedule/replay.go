@@ -17,6 +17,9 @@ type Primitive struct {
 // Replay applies the steps of a trace to the schedule. On the program that the trace was recorded on, the result is the
 // identical function. The error of a step that cannot be taken names it by its number and its place in the text.
 func (s *Schedule) Replay(t *Trace) error {
+	if s.err != nil {
+		return s.err
+	}
 	r := &replayer{s: s, named: map[Handle]any{}}
 	for n, step := range t.Steps {
 		if err := r.apply(step); err != nil {

@@ -11,15 +11,15 @@ func (s *Schedule) SamplePartitionedTile(l Loop, n, at, inner int) []Int {
 	const step = "sample_partitioned_tile"
 	extent := s.tiled(step, l, n)
 	if extent == 0 {
-		return make([]Int, n)
+		return noFactors(n)
 	}
 	if at < 0 || at > n || inner < 1 {
 		s.refuse(step, l.v.Name, "the part from factor %d of %d on is a multiple of %d; wanted a factor from 0 to %d and a positive number", at, n, inner, n)
-		return make([]Int, n)
+		return noFactors(n)
 	}
 	if extent%inner != 0 || at == n && inner > 1 {
 		s.refuse(step, l.v.Name, "%d iterations have no tiling into %d factors whose product from factor %d on is a multiple of %d", extent, n, at, inner)
-		return make([]Int, n)
+		return noFactors(n)
 	}
 	parts := parting{n: n, at: at, least: map[int]int{}}
 	for _, f := range factorize(inner) {

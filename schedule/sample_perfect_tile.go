@@ -20,11 +20,11 @@ func (s *Schedule) SamplePerfectTile(l Loop, n, max int) []Int {
 	const step = "sample_perfect_tile"
 	extent := s.tiled(step, l, n)
 	if extent == 0 {
-		return make([]Int, n)
+		return noFactors(n)
 	}
 	if max < 1 {
 		s.refuse(step, l.v.Name, "the last factor is at most %d, wanted a positive number", max)
-		return make([]Int, n)
+		return noFactors(n)
 	}
 	primes := factorize(extent)
 	var ends []uint64 // the tilings that end in each of the divisors, and in the divisors before it
@@ -46,7 +46,7 @@ func (s *Schedule) SamplePerfectTile(l Loop, n, max int) []Int {
 	}
 	if total == 0 {
 		s.refuse(step, l.v.Name, "%d iterations have no tiling into %d factors of which the last is at most %d", extent, n, max)
-		return make([]Int, n)
+		return noFactors(n)
 	}
 	return s.tile(step, l, extent, n, operands(l, n, max), func() []int {
 		k := s.below(total)
@@ -60,6 +60,9 @@ func (s *Schedule) SamplePerfectTile(l Loop, n, max int) []Int {
 		return append(tiling(factorize(extent/lasts[i]), n-1, k), lasts[i])
 	}, func(list []int) bool { return list[n-1] <= max })
 }
+
+// noFactors are what a step gives that refuses: as many as a caller takes, of those that may be.
+func noFactors(n int) []Int { return make([]Int, min(max(n, 0), maxTileFactors)) }
 
 // tiled returns the extent of the loop to be tiled into n factors, or 0 when it refuses.
 func (s *Schedule) tiled(step string, l Loop, n int) int {
@@ -83,7 +86,7 @@ func (s *Schedule) tiled(step string, l Loop, n int) int {
 func (s *Schedule) tile(step string, l Loop, extent, n int, args []Value, draw func() []int, fits func([]int) bool) []Int {
 	v, ok := s.decide(step, l.v.Name, func() Value { return listOf(draw()) })
 	if !ok {
-		return make([]Int, n)
+		return noFactors(n)
 	}
 	list, ok := intsOf(v)
 	product := 1
@@ -96,7 +99,7 @@ func (s *Schedule) tile(step string, l Loop, extent, n int, args []Value, draw f
 	}
 	if !ok || len(list) != n || product != extent || !fits(list) {
 		s.refuse(step, l.v.Name, "the decision %s is no tiling of %d iterations into %d factors as the operands want it", textOf(v), extent, n)
-		return make([]Int, n)
+		return noFactors(n)
 	}
 	out := make([]Int, n)
 	for i, f := range list {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/verify"
 )
 
 // Schedule is a function and the steps that shaped it.
@@ -84,10 +85,12 @@ func Ints(list ...int) []Int {
 // New starts a schedule of f, which must be in block form.
 func New(f *tir.Func) *Schedule { return NewWith(f, Options{}) }
 
-// NewWith starts a schedule of f, which must be in block form, with options.
+// NewWith starts a schedule of f, which must be in block form, with options. Where f is not legal, the verifier's words
+// are the schedule's first error.
 func NewWith(f *tir.Func, opts Options) *Schedule {
+	err := verify.Verify(f)
 	f = withOwnVars(f)
-	return &Schedule{fn: f, program: f, proven: newProven(), legal: f, taken: f, trace: &Trace{}, opts: opts, random: opts.Seed}
+	return &Schedule{err: err, fn: f, program: f, proven: newProven(), legal: f, taken: f, trace: &Trace{}, opts: opts, random: opts.Seed}
 }
 
 // Fork returns a copy of the schedule whose sampling primitives draw from another seed.

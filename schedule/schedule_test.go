@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,6 +35,27 @@ func TestBadTraces(t *testing.T) {
 			err = schedule.New(reluOfProduct()).Replay(trace)
 		}
 		require.ErrorIs(t, err, diag.ErrInvalid, text)
+	}
+}
+
+// TestIllegalProgram has a function that is refused before any step.
+func TestIllegalProgram(t *testing.T) {
+	f, err := tirtext.Parse("f", "func f(A: float32[4], out C: float32[4]):\n  for i in range(0, 4):\n    C[i] = A[i]\n")
+	require.NoError(t, err)
+	s := schedule.New(f)
+	require.ErrorIs(t, s.Err(), diag.ErrInvalid)
+	require.ErrorContains(t, s.Replay(&schedule.Trace{}), "verify: f: the body is no root block")
+	require.Same(t, f, s.Func())
+}
+
+// TestRefusedFactors has numbers of factors that no list should be made of.
+func TestRefusedFactors(t *testing.T) {
+	for _, step := range []string{"sample_perfect_tile(l0, %s, 16)", "sample_partitioned_tile(l0, %s, 0, 2)"} {
+		for _, n := range []string{"-1", "0", "17", "2000000000"} {
+			trace, err := schedule.ParseTrace("t", "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nv0 = "+strings.Replace(step, "%s", n, 1))
+			require.NoError(t, err)
+			require.ErrorContains(t, schedule.New(reluOfProduct()).Replay(trace), "wants "+n+" factors; wanted 1 to 16")
+		}
 	}
 }
 

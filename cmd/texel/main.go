@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,12 +24,21 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends the program at once
+		time.Sleep(patience)
+		fmt.Fprintln(os.Stderr, "texel: interrupted")
+		os.Exit(130)
+	})
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv}
 	code := a.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
+
+// patience is how long a command may take to end in order when it is interrupted. What computes without looking up, such
+// as the proof of a step, is ended then; files are written whole or not at all.
+const patience = 900 * time.Millisecond
 
 // app is the command with its surroundings, which tests replace.
 type app struct {

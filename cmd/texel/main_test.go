@@ -17,8 +17,14 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// TestMain lets the test program be a worker of the conformance command.
+// commandVariable makes the test program be the command.
+const commandVariable = "TEXEL_TEST_COMMAND"
+
+// TestMain lets the test program be a worker of the conformance command, or the command.
 func TestMain(m *testing.M) {
+	if os.Getenv(commandVariable) != "" {
+		main()
+	}
 	if os.Getenv(workerVariable) != "" {
 		a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv}
 		os.Exit(a.run(context.Background(), os.Args[1:]))

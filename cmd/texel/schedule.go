@@ -16,6 +16,7 @@ import (
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/proof"
 	"github.com/texel-ml/texel/tir/tirtext"
+	"github.com/texel-ml/texel/tir/verify"
 )
 
 type scheduleFlags struct {
@@ -46,7 +47,7 @@ func (a *app) scheduleCommand() *cobra.Command {
 	return c
 }
 
-// readSchedule reads a function and a trace.
+// readSchedule reads a function, which must be legal, and a trace.
 func readSchedule(path, tracePath string) (*tir.Func, *schedule.Trace, error) {
 	p, err := readLoops(path)
 	if err != nil {
@@ -57,6 +58,9 @@ func readSchedule(path, tracePath string) (*tir.Func, *schedule.Trace, error) {
 	}
 	if tracePath == "" {
 		return nil, nil, usage("--trace FILE is required")
+	}
+	if err := verify.Verify(p.fn); err != nil {
+		return nil, nil, err
 	}
 	text, err := readText("trace", tracePath)
 	if err != nil {

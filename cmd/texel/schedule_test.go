@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,6 +48,54 @@ func TestScheduleRefusesWithPlaceAndReason(t *testing.T) {
 	}
 	x.refused(2, "--trace FILE is required", "schedule", tirPath)
 	x.refused(3, "holds kernels, wanted a function in block form", "schedule", x.file("two.tir", twoKernels), "--trace", x.file("t.trace", ""))
+}
+
+func TestScheduleRefusesWhatIsNotLegal(t *testing.T) {
+	x := newTool(t)
+	trace := x.file("t.trace", "b0 = get_block(\"C\")\n")
+	noRoot := x.file("f.tir", "func f(A: float32[4], out C: float32[4]):\n  for i in range(0, 4):\n    C[i] = A[i]\n")
+	beyond := x.file("g.tir", `func g(A: float32[4], out C: float32[4]):
+  block root():
+    for i in range(0, 4):
+      block C(v: spatial[4] = i):
+        reads A[v +: 1]
+        writes C[v +: 1]
+        C[v] = A[v + 1]
+`)
+	page := filepath.Join(t.TempDir(), "page.html")
+	for _, flags := range [][]string{nil, {"--certify"}, {"--bisect"}, {"--html", page}} {
+		x.refused(3, "verify: f: the body is no root block", append([]string{"schedule", noRoot, "--trace", trace}, flags...)...)
+		x.refused(3, "verify: C: the block reads A outside the regions that it declares", append([]string{"schedule", beyond, "--trace", trace}, flags...)...)
+		require.NoFileExists(t, page)
+	}
+	x.refused(3, "verify: f: the body is no root block", "reduce", noRoot, "--trace", trace)
+	large := x.file("large.tir", tirtext.Print(matmul(20000, 20000, 20000)))
+	x.refused(4, "the parameters have more than 67108864 elements together", "schedule", large, "--trace", trace, "--bisect")
+	x.refused(4, "the parameters have more than 67108864 elements together", "reduce", large, "--trace", trace)
+}
+
+// TestInterruptEndsAReplay interrupts the command in the middle of steps that each look at a nest of thousands of loops.
+func TestInterruptEndsAReplay(t *testing.T) {
+	x := newTool(t)
+	path, _ := x.matmulFiles(20, 24, 33)
+	var steps strings.Builder
+	steps.WriteString("b0 = get_block(\"C\")\n")
+	for n := range 5000 {
+		fmt.Fprintf(&steps, "l%d = add_unit_loop(b0)\n", n)
+	}
+	out := filepath.Join(t.TempDir(), "out.tir")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	c := exec.Command(self, "schedule", path, "--trace", x.file("long.trace", steps.String()), "-o", out)
+	c.Env = append(os.Environ(), commandVariable+"=1")
+	require.NoError(t, c.Start())
+	time.Sleep(500 * time.Millisecond)
+	begin := time.Now()
+	require.NoError(t, c.Process.Signal(os.Interrupt))
+	require.Error(t, c.Wait())
+	require.Equal(t, 130, c.ProcessState.ExitCode())
+	require.Less(t, time.Since(begin), 5*time.Second)
+	require.NoFileExists(t, out)
 }
 
 func TestScheduleCertifies(t *testing.T) {

@@ -25,6 +25,9 @@ func Follow(program *tir.Func, t *schedule.Trace, opts Options) ([]Taken, error)
 		Observe: func(step schedule.Step, before, after *tir.Func) {
 			list = append(list, Taken{step, before, after, nil})
 		}})
+	if err := s.Err(); err != nil { // the program is not legal
+		return nil, err
+	}
 	err := s.Replay(t)
 	known := claims(program, program, program)
 	for i, x := range list {

@@ -8,6 +8,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/verify"
 )
 
 // Reduced is what is left of a failing program and its trace.
@@ -23,11 +24,17 @@ type Reduced struct {
 // (delta debugging, Zeller and Hildebrandt, TSE 2002). It gives back the smallest it found when ctx ends. It is an error when
 // nothing fails.
 func Reduce(ctx context.Context, program *tir.Func, t *schedule.Trace, opts Options) (*Reduced, error) {
+	if err := verify.Verify(program); err != nil {
+		return nil, err
+	}
 	r := &reducer{ctx: ctx, opts: opts}
 	first := r.try(program, t.Steps)
 	if first == nil {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
+		}
+		if r.unknown != nil {
+			return nil, r.unknown
 		}
 		return nil, diag.Invalid("reduce", program.Name, "nothing fails: the steps are taken, and the function computes what the program computes")
 	}
@@ -55,6 +62,8 @@ type reducer struct {
 	step  string
 	best  *attempt
 	tries int
+
+	unknown error // why the last program could not be interpreted: whether it fails is not known then
 }
 
 // accept keeps a smaller pair when it fails in the same way.
@@ -90,7 +99,7 @@ func (r *reducer) try(program *tir.Func, steps []schedule.Step) *attempt {
 		}
 	}
 	j, err := newJudge(r.ctx, program, r.opts)
-	if err != nil {
+	if r.unknown = err; err != nil {
 		return nil
 	}
 	if f := j.fault(r.ctx, program, l.s.Func()); f != nil && r.ctx.Err() == nil {

@@ -86,6 +86,10 @@ func Arguments(f *tir.Func, seed uint64) []*tensor.Tensor {
 	return args
 }
 
+// maxElems is how many elements the parameters may have together. They are drawn twice, and the interpreter takes up to 25
+// bytes for each.
+const maxElems = 1 << 26
+
 // judge compares functions with the program that they were made of.
 type judge struct {
 	opts    Options
@@ -98,6 +102,12 @@ func newJudge(ctx context.Context, program *tir.Func, opts Options) (*judge, err
 	j := &judge{opts: opts.withDefaults(), program: program}
 	if err := verify.Verify(program); err != nil {
 		return nil, err
+	}
+	elems := 0
+	for _, b := range program.Params {
+		if elems += max(0, b.Elems()); elems > maxElems {
+			return nil, diag.Unsupported("interp", b.Name, "the parameters have more than %d elements together; a smaller function of the same form is compared sooner", maxElems)
+		}
 	}
 	j.want = Arguments(program, opts.Seed)
 	if err := interp.Run(ctx, program, j.want, interp.Options{MaxSteps: j.opts.MaxSteps}); err != nil {
