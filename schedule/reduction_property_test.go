@@ -74,7 +74,7 @@ func isProven(f *tir.Func) bool {
 }
 
 var randomSteps = []string{"split", "reorder", "rfactor", "rfactor", "decompose_reduction", "decompose_reduction", "blockize", "tensorize", "tensorize",
-	"pad_einsum", "decompose_padding", "decompose_padding", "sample_perfect_tile", "sample_partitioned_tile", "sample_categorical", "sample_compute_location", "parallel"}
+	"tensorize", "tensorize", "pad_einsum", "decompose_padding", "decompose_padding", "decompose_padding", "sample_perfect_tile", "sample_partitioned_tile", "sample_categorical", "sample_compute_location", "parallel"}
 
 // walker draws the operands of steps.
 type walker struct {
