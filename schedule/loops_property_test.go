@@ -35,7 +35,7 @@ func TestRandomLoops(t *testing.T) {
 	require.Greater(t, len(programs), 20)
 	taken := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		for range 4 {
+		for range 16 { // so that each step is taken many times
 			program := rapid.SampledFrom(programs).Draw(rt, "program")
 			s := schedule.NewWith(program, schedule.Options{Trust: rapid.IntRange(0, 3).Draw(rt, "trust") > 0})
 			d := &loopDraw{t: rt, s: s}
