@@ -296,8 +296,9 @@ func (b *Built) RandomArgs(seed uint64) ([]*tensor.Tensor, error) {
 	return RandomTensors(seed, b.given.Params, b.given.Outputs, bodies...)
 }
 
-// maxArgBytes bounds the arguments that RandomTensors makes.
-const maxArgBytes = 1 << 33
+// maxArgBytes bounds the arguments that RandomTensors makes: drawing takes twice as much, and whoever compares keeps results
+// twice.
+const maxArgBytes = 1 << 31
 
 // RandomTensors returns tensors for parameters: floats of a normal distribution, integers from -8 to 7 or from 0 to 7,
 // but zeros where bodies use the elements as indices, bounds or conditions, and for the outputs. The same seed gives the
@@ -306,10 +307,12 @@ func RandomTensors(seed uint64, params []*tir.Buffer, outputs int, bodies ...tir
 	total := 0
 	for _, p := range params {
 		n := p.Elems()
+		if n >= 0 && n <= maxArgBytes {
+			total += p.DType.Bytes(n)
+		}
 		if n < 0 || n > maxArgBytes || total > maxArgBytes {
 			return nil, diag.Unsupported("arguments", p.Name, "the arguments up to this one, of shape %v, are above %d bytes", tensor.Shape(p.Shape), maxArgBytes)
 		}
-		total += p.DType.Bytes(n)
 	}
 	steering := steeringBuffers(bodies)
 	args := make([]*tensor.Tensor, len(params))

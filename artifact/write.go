@@ -62,10 +62,13 @@ type output interface {
 	Close() error
 }
 
-// Create starts the file at path. Only a regular file, or a link to one, is replaced.
+// Create starts the file at path. Only a regular file is replaced, also behind a link.
 func Create(path string, header Header) (*Writer, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, diag.Invalid("artifact", path, "not written: a file of another kind is there")
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // the link stays
 	}
 	dir, base := filepath.Split(path)
 	if dir == "" {

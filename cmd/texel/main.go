@@ -207,10 +207,13 @@ func artifactOrModel(c *cobra.Command, given []string) error {
 	return nil
 }
 
-// writeFile writes a file as a whole or not at all.
+// writeFile writes a file as a whole or not at all. Behind a link, it is the file that the link leads to.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return diag.Invalid("write", path, "cannot be written: a file of another kind is there")
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".texel-*")
 	if err != nil {

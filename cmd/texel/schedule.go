@@ -70,7 +70,21 @@ func readSchedule(path, tracePath string) (*tir.Func, *schedule.Trace, error) {
 	return p.fn, trace, err
 }
 
+// check refuses flags that do not go together.
+func (f *scheduleFlags) check() error {
+	if f.steps < 1 {
+		return usage("--max-steps wants a number from 1, found %d", f.steps)
+	}
+	if f.bisect && (f.certify || f.html != "" || f.output != "") {
+		return usage("--bisect prints the step at fault; it goes with none of --certify, --html and -o")
+	}
+	return nil
+}
+
 func (a *app) schedule(ctx context.Context, path string, f *scheduleFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	program, trace, err := readSchedule(path, f.trace)
 	if err != nil {
 		return err
@@ -193,6 +207,9 @@ func (a *app) reduceCommand() *cobra.Command {
 }
 
 func (a *app) reduce(ctx context.Context, path string, f *reduceFlags) error {
+	if f.steps < 1 {
+		return usage("--max-steps wants a number from 1, found %d", f.steps)
+	}
 	program, trace, err := readSchedule(path, f.trace)
 	if err != nil {
 		return err

@@ -69,9 +69,31 @@ func TestScheduleRefusesWhatIsNotLegal(t *testing.T) {
 		require.NoFileExists(t, page)
 	}
 	x.refused(3, "verify: f: the body is no root block", "reduce", noRoot, "--trace", trace)
+	for _, flags := range [][]string{{"--certify"}, {"--html", page}, {"-o", page}} {
+		x.refused(2, "--bisect prints the step at fault", append([]string{"schedule", noRoot, "--trace", trace, "--bisect"}, flags...)...)
+	}
+	x.refused(2, "--max-steps wants a number from 1, found 0", "schedule", noRoot, "--trace", trace, "--bisect", "--max-steps", "0")
+	x.refused(2, "--max-steps wants a number from 1, found -1", "reduce", noRoot, "--trace", trace, "--max-steps", "-1")
 	large := x.file("large.tir", tirtext.Print(matmul(20000, 20000, 20000)))
 	x.refused(4, "the parameters have more than 67108864 elements together", "schedule", large, "--trace", trace, "--bisect")
 	x.refused(4, "the parameters have more than 67108864 elements together", "reduce", large, "--trace", trace)
+}
+
+// TestWritesBehindALink writes to a link: the file it leads to changes, and the link stays.
+func TestWritesBehindALink(t *testing.T) {
+	x := newTool(t)
+	tirPath, tracePath := x.matmulFiles(4, 4, 4)
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "out.tir"), filepath.Join(dir, "link.tir")
+	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
+	require.NoError(t, os.Symlink(file, link))
+	x.ok("schedule", tirPath, "--trace", tracePath, "-o", link)
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "func matmul(")
 }
 
 // TestInterruptEndsAReplay interrupts the command in the middle of steps that each look at a nest of thousands of loops.
