@@ -129,7 +129,7 @@ func annotateCall(c *Call) {
 		c.Refuse("has %d operands; wanted a loop or a block, a key and a value", c.Len())
 		return
 	}
-	c.S.Annotate(c.args[0], c.Text(1), c.args[2])
+	c.S.Annotate(c.operand(0), c.Text(1), c.operand(2))
 }
 
 func unannotateCall(c *Call) {
@@ -137,5 +137,5 @@ func unannotateCall(c *Call) {
 		c.Refuse("has %d operands; wanted a loop or a block, and a key", c.Len())
 		return
 	}
-	c.S.Unannotate(c.args[0], c.Text(1))
+	c.S.Unannotate(c.operand(0), c.Text(1))
 }

@@ -38,7 +38,7 @@ func (c Caching) operands() []any {
 // caching reads the operands of a trace from i on.
 func caching(c *Call, i int) (w Caching) {
 	if i < c.Len() {
-		list, ok := c.args[i].([]Block)
+		list, ok := c.operand(i).([]Block)
 		if !ok {
 			list = listAs(c, operandAs[[]any](c, i, "a list of blocks"), "blocks", func(sub *Call, n int) Block { return sub.Block(n) })
 		}

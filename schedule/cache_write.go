@@ -30,7 +30,7 @@ func (s *Schedule) CacheWriteWith(b Block, n int, scope tir.Scope, with Caching)
 // cacheWriteCall reads the operands of a trace: the number of the buffer may be left out.
 func cacheWriteCall(c *Call) {
 	if c.Len() > 1 {
-		if scope, short := c.args[1].(string); short {
+		if scope, short := c.operand(1).(string); short {
 			c.Give(c.S.CacheWrite(c.Block(0), tir.Scope(scope)))
 			return
 		}

@@ -79,7 +79,7 @@ func (s *Schedule) LoopBlocks(l Loop) []Block {
 // getChildBlocks applies get_child_blocks to a block or a loop.
 func getChildBlocks(c *Call) {
 	if c.Len() > 0 {
-		if l, ok := c.args[0].(Loop); ok {
+		if l, ok := c.operand(0).(Loop); ok {
 			c.Give(c.S.LoopBlocks(l))
 			return
 		}

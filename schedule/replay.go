@@ -59,12 +59,14 @@ func (s *Schedule) primitive(name string) (row *Primitive, own bool) {
 func (s *Schedule) apply(row *Primitive, own bool, c *Call) {
 	if !own {
 		row.Apply(c)
+		c.ended()
 		return
 	}
 	before := *s
 	s.inside++
 	s.draws.list = true
 	row.Apply(c)
+	c.ended()
 	s.inside--
 	if s.err != nil || c.err != nil {
 		err := s.err
@@ -149,6 +151,20 @@ type Call struct {
 	args []any // Block, Loop, Int, int, float64, string, or a list of them
 	gave []any
 	err  error
+	read int // operands before this one were looked at
+}
+
+// operand is operand i, of any kind.
+func (c *Call) operand(i int) any {
+	c.read = max(c.read, i+1)
+	return c.args[i]
+}
+
+// ended refuses operands that the primitive does not take.
+func (c *Call) ended() {
+	if c.err == nil && c.S.err == nil && c.read < len(c.args) {
+		c.Refuse("has %d operands, and takes no operand %d", len(c.args), c.read+1)
+	}
 }
 
 // Len is the number of operands.
@@ -168,9 +184,9 @@ func operandAs[T any](c *Call, i int, what string) (v T) {
 		c.Refuse("has %d operands, wanted %s as operand %d", len(c.args), what, i+1)
 		return v
 	}
-	v, ok := c.args[i].(T)
+	v, ok := c.operand(i).(T)
 	if !ok {
-		c.Refuse("operand %d is %s, wanted %s", i+1, kindOf(c.args[i]), what)
+		c.Refuse("operand %d is %s, wanted %s", i+1, kindOf(c.operand(i)), what)
 	}
 	return v
 }
@@ -206,7 +222,7 @@ func (c *Call) Number(i int) int { return c.Int(i).value }
 // Int is operand i as a number with its handle.
 func (c *Call) Int(i int) Int {
 	if i < len(c.args) {
-		if v, ok := c.args[i].(Int); ok {
+		if v, ok := c.operand(i).(Int); ok {
 			return v
 		}
 	}
@@ -216,7 +232,7 @@ func (c *Call) Int(i int) Int {
 // Loops are the operands from i on, or the loops in the list that operand i is.
 func (c *Call) Loops(i int) []Loop {
 	if i < len(c.args) {
-		switch v := c.args[i].(type) {
+		switch v := c.operand(i).(type) {
 		case []Loop:
 			return v
 		case []any:
@@ -233,7 +249,7 @@ func (c *Call) Loops(i int) []Loop {
 // Ints is operand i, a list of numbers.
 func (c *Call) Ints(i int) []Int {
 	if i < len(c.args) {
-		switch v := c.args[i].(type) {
+		switch v := c.operand(i).(type) {
 		case []Int:
 			return v
 		case []int:
@@ -255,7 +271,7 @@ func (c *Call) Numbers(i int) []int {
 // Floats is operand i, a list of numbers that may have a fraction.
 func (c *Call) Floats(i int) []float64 {
 	if i < len(c.args) {
-		if v, ok := c.args[i].([]float64); ok {
+		if v, ok := c.operand(i).([]float64); ok {
 			return v
 		}
 	}

@@ -29,7 +29,7 @@ func reluOfProduct() *tir.Func {
 // TestBadTraces has texts that are no traces.
 func TestBadTraces(t *testing.T) {
 	for _, text := range []string{"split", "l1 = split(", "x1 = get_block(\"C\")", "b0 = get_block(\"C\")\nl0 = get_loops(b7)",
-		"b0 = get_block(C)", "b0 = nonsense(\"C\")", "b0, b1 = get_block(\"C\")", "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nl3 = split(l0, [x])"} {
+		"b0 = get_block(C)", "b0 = get_block(\"C\", 1)", "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nvectorize(l1, l0)", "b0 = nonsense(\"C\")", "b0, b1 = get_block(\"C\")", "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nl3 = split(l0, [x])"} {
 		trace, err := schedule.ParseTrace("trace", text)
 		if err == nil {
 			err = schedule.New(reluOfProduct()).Replay(trace)

@@ -20,7 +20,7 @@ func (s *Schedule) SetScopeOf(b Block, n int, scope tir.Scope) {
 // setScopeCall reads the operands of a trace: the number of the buffer may be left out.
 func setScopeCall(c *Call) {
 	if c.Len() > 1 {
-		if scope, short := c.args[1].(string); short {
+		if scope, short := c.operand(1).(string); short {
 			c.S.SetScope(c.Block(0), tir.Scope(scope))
 			return
 		}

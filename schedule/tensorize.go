@@ -58,7 +58,7 @@ func (s *Schedule) TensorizeLoop(l Loop, intrinsic string) {
 // tensorize applies the step of a trace to a block or a loop.
 func tensorize(c *Call) {
 	if c.Len() > 0 {
-		if l, ok := c.args[0].(Loop); ok {
+		if l, ok := c.operand(0).(Loop); ok {
 			c.S.TensorizeLoop(l, c.Text(1))
 			return
 		}

@@ -146,7 +146,7 @@ func transformLayoutCall(c *Call) {
 	case 2:
 		c.S.TransformLayout(c.Block(0), Write, 0, Permutation(c.Numbers(1)...))
 	case 5:
-		if pad, whole := c.args[4].(int); whole {
+		if pad, whole := c.operand(4).(int); whole {
 			c.args[4] = float64(pad)
 		}
 		c.S.TransformLayout(c.Block(0), Side(c.Text(1)), c.Number(2), c.Text(3), operandAs[float64](c, 4, "a number"))
