@@ -135,7 +135,7 @@ func (c *cutting) iter(iv tir.IterVar, value tir.Expr) bool {
 	step, rest := stepOf(c.a.Simplify(tir.Plus(out, tir.I(int(lo)))))
 	switch {
 	case step == 0: // nothing of it is outside
-		c.values = append(c.values, value)
+		c.values = append(c.values, c.a.Simplify(value))
 		return true
 	case hi == lo:
 		step, rest = 1, 0 // nothing of it is inside

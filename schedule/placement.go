@@ -51,12 +51,6 @@ func (s *Schedule) placing(step string, b Block, l Loop) *placing {
 		m.refuse("changes %s, which it reads; wanted a block that may run again", buf.Name)
 		return nil
 	}
-	for _, v := range foreign(m.block) {
-		if !s.varOf(v, p.blocks) {
-			m.refuse("uses the loop variable %s; wanted a block of its own variables", v.Name)
-			return nil
-		}
-	}
 	for _, w := range m.block.Writes {
 		if !s.distinct(m.block, w.Buffer, p.blocks) {
 			m.refuse("different instances of it may write one element of %s, and the last decides", w.Buffer.Name)

@@ -83,11 +83,6 @@ func (m *folding) plan() bool {
 		return m.refuse("its producer %s is a reduction, opaque, changes what it reads, or stores several values; wanted one that stores a value", q.Name)
 	}
 	m.value = stores[0]
-	for _, v := range append(foreign(q), foreign(m.block)...) {
-		if !m.s.varOf(v, m.p.blocks) {
-			return m.refuse("it or its producer uses the loop variable %s; wanted blocks of their own variables", v.Name)
-		}
-	}
 	for _, w := range m.block.Writes {
 		if !m.s.distinct(m.block, w.Buffer, m.p.blocks) {
 			return m.refuse("different instances of it may write one element of %s, and the last decides", w.Buffer.Name)

@@ -79,7 +79,7 @@ func TestRandomSchedules(t *testing.T) {
 		t.Logf("%-22s %7d taken %7d refused", name, total[name].Taken, total[name].Refused)
 	}
 	for _, name := range names {
-		if *schedules >= 2000 {
+		if *schedules >= 20000 {
 			require.NotZero(t, total[name].Taken, "%s is never taken", name)
 		}
 	}

@@ -350,6 +350,9 @@ func (v *verifier) iters(n *tir.BlockRealize, i int, root, reduces bool) error {
 		defer func() { v.bound = v.bound[:len(v.bound)-1] }()
 		return v.iters(n, i+1, root, reduces)
 	}
+	if err := v.isolated(b); err != nil {
+		return err
+	}
 	o := &open{block: b, bound: len(v.bound), own: map[*tir.Buffer]bool{}, root: root}
 	for _, list := range [][]tir.Region{b.Reads, b.Writes} {
 		for _, r := range list {
@@ -401,6 +404,45 @@ func (v *verifier) iters(n *tir.BlockRealize, i int, root, reduces bool) error {
 		v.node = b.Name
 	}
 	return err
+}
+
+// isolated checks that a block uses no variable of a loop around it: what a loop drives, it drives through the block's own
+// variables, so that a step may look at these alone.
+func (v *verifier) isolated(b *tir.Block) error {
+	if len(v.loops) == 0 {
+		return nil
+	}
+	around := make(map[*tir.Var]bool, len(v.loops))
+	for _, l := range v.loops {
+		around[l.Var] = true
+	}
+	var used *tir.Var
+	look := func(root any) {
+		tir.Walk(root, func(n any) bool {
+			if x, ok := n.(*tir.Var); ok && around[x] {
+				used = x
+			}
+			return used == nil
+		})
+	}
+	for _, s := range []tir.Stmt{b.Init, b.Body} {
+		if s != nil {
+			look(s)
+		}
+	}
+	for _, list := range [][]tir.Region{b.Reads, b.Writes} {
+		for _, r := range list {
+			for _, g := range r.Ranges {
+				look(g.Min)
+				look(g.Extent)
+			}
+		}
+	}
+	if used != nil {
+		v.node = b.Name
+		return fmt.Errorf("the block uses loop variable %s; wanted an iteration variable of its own with that value", used.Name)
+	}
+	return nil
 }
 
 // covered checks that an access lies in a region that each block around declares.
