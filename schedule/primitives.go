@@ -21,7 +21,7 @@ func Primitives() []Primitive {
 		{"sample_categorical", "[candidates], [weights]", func(c *Call) { c.Give(c.S.SampleCategorical(c.Numbers(0), c.Floats(1))) }},
 		{"sample_compute_location", "block", func(c *Call) { c.Give(c.S.SampleComputeLocation(c.Block(0))) }},
 		// loops
-		{"split", `loop, [factors], "tail"`, split},
+		{"split", `loop, [factors], "tail"?`, split},
 		{"fuse", "loops…", func(c *Call) { c.Give(c.S.Fuse(c.Loops(0)...)) }},
 		{"reorder", "loops…", func(c *Call) { c.S.Reorder(c.Loops(0)...) }},
 		{"merge", "loops…", func(c *Call) { c.Give(c.S.Merge(c.Loops(0)...)) }},
@@ -48,8 +48,8 @@ func Primitives() []Primitive {
 		{"read_at", `loop, block, operand, "scope"`, func(c *Call) { c.Give(c.S.ReadAt(c.Loop(0), c.Block(1), c.Number(2), tir.Scope(c.Text(3)))) }},
 		{"write_at", `loop, block, buffer, "scope"`, func(c *Call) { c.Give(c.S.WriteAt(c.Loop(0), c.Block(1), c.Number(2), tir.Scope(c.Text(3)))) }},
 		// placement
-		{"compute_at", "block, loop, place", computeAt},
-		{"reverse_compute_at", "block, loop, place", reverseComputeAt},
+		{"compute_at", "block, loop, place?", computeAt},
+		{"reverse_compute_at", "block, loop, place?", reverseComputeAt},
 		{"compute_inline", "block", func(c *Call) { c.S.ComputeInline(c.Block(0)) }},
 		{"reverse_compute_inline", "block", func(c *Call) { c.S.ReverseComputeInline(c.Block(0)) }},
 		// reductions

@@ -60,9 +60,10 @@ func methodOf(name string) string {
 	switch name {
 	case "rfactor":
 		return "RFactor"
-	case "get_block", "get_loops":
-		name = strings.TrimPrefix(name, "get_")
+	case "unsafe_set_dtype":
+		return "UnsafeSetDType"
 	}
+	name = strings.TrimPrefix(name, "get_")
 	var b strings.Builder
 	for _, part := range strings.Split(name, "_") {
 		b.WriteString(strings.ToUpper(part[:1]) + part[1:])

@@ -117,9 +117,23 @@ func (r *replayer) apply(step Step) error {
 		if _, twice := r.named[o]; twice {
 			return diag.Invalid(step.Name, string(o), "an earlier step gave this name already")
 		}
+		if letter := letterOf(c.gave[i]); letter != o[0] {
+			return diag.Invalid(step.Name, string(o), "result %d is %s; wanted a name of %q and a number", i+1, kindOf(c.gave[i]), string(letter))
+		}
 		r.named[o] = c.gave[i]
 	}
 	return nil
+}
+
+// letterOf is what the handles of a result begin with.
+func letterOf(result any) byte {
+	switch result.(type) {
+	case Block:
+		return 'b'
+	case Loop:
+		return 'l'
+	}
+	return 'v'
 }
 
 // operand returns what a value of a trace stands for.

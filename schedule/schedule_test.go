@@ -29,13 +29,19 @@ func reluOfProduct() *tir.Func {
 // TestBadTraces has texts that are no traces.
 func TestBadTraces(t *testing.T) {
 	for _, text := range []string{"split", "l1 = split(", "x1 = get_block(\"C\")", "b0 = get_block(\"C\")\nl0 = get_loops(b7)",
-		"b0 = get_block(C)", "b0 = get_block(\"C\", 1)", "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nvectorize(l1, l0)", "b0 = nonsense(\"C\")", "b0, b1 = get_block(\"C\")", "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nl3 = split(l0, [x])"} {
+		"b0 = get_block(C)", "b0 = get_block(\"C\", 1)", "l0 = get_block(\"C\")", "b0 = get_block(\"C\")\nl0, v0, l2 = get_loops(b0)", "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nvectorize(l1, l0)", "b0 = nonsense(\"C\")", "b0, b1 = get_block(\"C\")", "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nl3 = split(l0, [x])"} {
 		trace, err := schedule.ParseTrace("trace", text)
 		if err == nil {
 			err = schedule.New(reluOfProduct()).Replay(trace)
 		}
 		require.ErrorIs(t, err, diag.ErrInvalid, text)
 	}
+}
+
+// TestLargeNumber has a number that fits no operand.
+func TestLargeNumber(t *testing.T) {
+	_, err := schedule.ParseTrace("t", "b0 = get_block(\"C\")\nl1, l2 = split(l0, [0, 99999999999999])")
+	require.EqualError(t, err, "t:2:24: trace: the number 99999999999999 is outside -2147483648 to 2147483647")
 }
 
 // TestIllegalProgram has a function that is refused before any step.

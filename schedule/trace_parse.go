@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -230,8 +231,13 @@ func (p *stepParser) value() Value {
 	if isHandle(word) {
 		return Handle(word)
 	}
-	if n, err := strconv.ParseInt(word, 10, 32); err == nil {
+	n, err := strconv.ParseInt(word, 10, 32)
+	if err == nil {
 		return int(n)
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		p.fail(begin, "the number %s is outside -2147483648 to 2147483647", word)
+		return nil
 	}
 	if f, err := strconv.ParseFloat(word, 64); err == nil && strings.ContainsAny(word, ".e") && !math.IsInf(f, 0) {
 		return f

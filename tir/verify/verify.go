@@ -70,7 +70,7 @@ func (v *verifier) function(f *tir.Func) error {
 	}
 	root, ok := f.Body.(*tir.BlockRealize)
 	if !ok || root.Block == nil || len(root.Block.Iters) > 0 || root.Where != nil || root.Block.Init != nil {
-		return fmt.Errorf("the body is no root block without iteration variables, condition and init")
+		return fmt.Errorf("the body is no root block without iteration variables, condition and init; wanted \"block root():\" around all statements")
 	}
 	if err := v.realize(root, true); err != nil {
 		return err

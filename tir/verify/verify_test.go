@@ -142,7 +142,7 @@ func TestMalformed(t *testing.T) {
 		{wrap(&tir.If{Cond: tir.I(1), Then: store(out, one, tir.I(0))}), "root: a condition is int64, wanted bool"},
 		{&tir.Func{Name: "f", Params: []*tir.Buffer{out}, Outputs: 2}, "f: 2 outputs of 1 parameters"},
 		{&tir.Func{Name: "f", Params: []*tir.Buffer{out}, Outputs: 1, Body: store(out, one, tir.I(0))},
-			"f: the body is no root block without iteration variables, condition and init"},
+			"f: the body is no root block without iteration variables, condition and init; wanted \"block root():\" around all statements"},
 	} {
 		require.EqualError(t, verify.Verify(c.f), "verify: "+c.want)
 	}
