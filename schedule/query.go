@@ -15,7 +15,7 @@ func (s *Schedule) Block(name string) Block {
 }
 
 // Loops returns the loops around b, outermost first. Of a block inside another block, these are the loops inside the
-// other one.
+// other one. It returns none when b is not there: look at Err before taking one by its number.
 func (s *Schedule) Loops(b Block) []Loop {
 	p := s.block("get_loops", b)
 	if p == nil {
