@@ -82,7 +82,7 @@ func In(t *testing.T, path, name string) string {
 }
 
 // Sections returns the sections of the file at path.
-func Sections(t *testing.T, path string) []Section {
+func Sections(t testing.TB, path string) []Section {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
