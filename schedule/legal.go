@@ -29,10 +29,15 @@ type Obligation struct {
 	Fault error          // why there is no claim
 }
 
+// neutral reports whether a step changes nothing of what is proven.
+func neutral(step string) bool {
+	return step == "unroll" || step == "annotate" || step == "unannotate"
+}
+
 // keepsOrder reports whether a step leaves instances in the order in which they run.
 func keepsOrder(step string, args []Value) bool {
 	switch step {
-	case "fuse", "unroll", "annotate", "unannotate", "add_unit_loop":
+	case "fuse", "add_unit_loop":
 		return true
 	}
 	return step == "split" && len(args) == 2 // with a guard, not another tail
@@ -47,7 +52,8 @@ func (s *Schedule) prove(step string, ordered bool) {
 	}
 	var failed []*Obligation
 	var why []error
-	for _, o := range Obligations(s.program, s.legal, s.fn) {
+	whole, before := s.proven.program.of(s.program), s.proven.last.of(s.legal)
+	for _, o := range obligations(s.program, whole, before, s.proven.last.of(s.fn)) {
 		if err := s.proven.check(o); err != nil {
 			failed, why = append(failed, o), append(why, err)
 		}
@@ -100,8 +106,13 @@ func (o *Obligation) Discharge() ([]*proof.Claim, error) {
 
 // Obligations returns what must be true of f, in block form, which a step made of before, and steps made of program.
 func Obligations(program, before, f *tir.Func) []*Obligation {
-	l := &lawyer{runs: gather(f), before: map[string]*instances{}, outputs: map[*tir.Buffer]bool{}, writers: map[*tir.Buffer][]*instances{}}
-	for _, x := range gather(before) {
+	return obligations(program, gather(program), gather(before), gather(f))
+}
+
+// obligations is Obligations with what was gathered of the functions.
+func obligations(program *tir.Func, whole, before, runs []*instances) []*Obligation {
+	l := &lawyer{runs: runs, before: map[string]*instances{}, outputs: map[*tir.Buffer]bool{}, writers: map[*tir.Buffer][]*instances{}}
+	for _, x := range before {
 		l.before[x.block.Name] = x
 	}
 	results := program.Params[len(program.Params)-program.Outputs:]
@@ -122,19 +133,19 @@ func Obligations(program, before, f *tir.Func) []*Obligation {
 		l.reads(i, x)
 	}
 	for _, b := range results {
-		l.result(program, b)
+		l.result(whole, b)
 	}
 	l.races()
 	return l.list
 }
 
 // result states that what the program writes of a result is still written.
-func (l *lawyer) result(program *tir.Func, b *tir.Buffer) {
+func (l *lawyer) result(program []*instances, b *tir.Buffer) {
 	var now []proof.Side
 	for _, w := range l.writers[b] {
 		now = append(now, w.writes(b, 0)...)
 	}
-	for _, x := range gather(program) {
+	for _, x := range program {
 		for _, s := range x.writes(b, 0) {
 			key := "result " + b.Name + " of " + x.block.Name
 			l.claim(key, &proof.Claim{Kind: proof.Cover, Subject: key, Side: s, By: now})

@@ -8,11 +8,27 @@ import (
 	"github.com/texel-ml/texel/tir/proof"
 )
 
-// proven remembers the obligations that were found fulfilled: most steps leave most of them as they are.
+// proven remembers the obligations that were found fulfilled, since most steps leave most of them as they are, and what was
+// gathered of functions.
 type proven struct {
-	done map[string]bool
-	ids  map[any]uint64 // of variables and buffers
-	buf  []byte
+	program, last gathered
+	done          map[string]bool
+	ids           map[any]uint64 // of variables and buffers
+	buf           []byte
+}
+
+// gathered is a function with what was gathered of it.
+type gathered struct {
+	fn   *tir.Func
+	runs []*instances
+}
+
+// of returns what is gathered of f, which most times is the function that it was asked of last.
+func (g *gathered) of(f *tir.Func) []*instances {
+	if g.fn != f {
+		g.fn, g.runs = f, gather(f)
+	}
+	return g.runs
 }
 
 func newProven() *proven { return &proven{done: map[string]bool{}, ids: map[any]uint64{}} }

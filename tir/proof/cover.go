@@ -118,6 +118,9 @@ func (k *checker) coverGroup(axes []int, groups [][]int, by []Side) error {
 		if len(axes) == 1 && coveredByForm(exprs[0], own, s.Map[axes[0]], w) {
 			return nil
 		}
+		if coveredAlike(exprs, own, s.at(axes), w) {
+			return nil
+		}
 		writers[i] = w
 		all = append(all, s.at(axes), w.conds)
 	}
