@@ -41,6 +41,7 @@ func (s *Schedule) Blockize(l Loop) Block {
 	}
 	s.replaceIn(at, at.loop, outer)
 	out := s.blockNamed(outer.Block.Name)
+	s.declare()
 	s.record(step, operands(l), out)
 	return out
 }

@@ -69,6 +69,7 @@ func (s *Schedule) ComputeAtPlace(b Block, l Loop, index int) {
 	if index != LastPlace {
 		args = append(args, index)
 	}
+	s.declare()
 	s.record(step, args)
 }
 

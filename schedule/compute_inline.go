@@ -50,6 +50,7 @@ func (s *Schedule) ComputeInline(b Block) {
 		in.refuse("%s", why)
 		return
 	}
+	s.declare()
 	s.record(step, operands(b))
 }
 

@@ -63,6 +63,7 @@ func (s *Schedule) LoopPartitionBy(l Loop, extents ...Int) []Loop {
 		}
 	}
 	out := s.loopsOver(loops)
+	s.declare()
 	s.record(step, operands(l, extents), out)
 	return out
 }
