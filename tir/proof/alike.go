@@ -66,5 +66,9 @@ func (m *matcher) match(w, r tir.Expr) bool {
 		o, ok := r.(*tir.Binary)
 		return ok && o.Op == n.Op && m.match(n.A, o.A) && m.match(n.B, o.B)
 	}
-	return tir.Equal(w, r)
+	own := map[*tir.Var]bool{}
+	for _, v := range m.own {
+		own[v.Var] = true
+	}
+	return !tir.UsesAny(w, own) && tir.Equal(w, r) // equal where each of its variables is its own, but they may have got another
 }

@@ -19,7 +19,7 @@ func Check(c *Claim) error {
 	if empty(c.Fixed) || empty(c.Vars) && c.Kind != Bijection && c.Kind != Onto && c.Kind != Distinct {
 		return nil
 	}
-	c = withoutEmpty(c)
+	c = apartVars(withoutEmpty(c))
 	cut, loops := inDigits(c)
 	err := decide(cut, loops)
 	if err != nil && cut != c { // in the variables of the claim it reads better
@@ -68,6 +68,49 @@ func withoutEmpty(c *Claim) *Claim {
 		out.Side, out.By = out.By[0], out.By[1:]
 	}
 	return &out
+}
+
+// apartVars gives the variables of By names of their own where they have another range than on a side before: a claim about a
+// function before and after a step names the same loop twice.
+func apartVars(c *Claim) *Claim {
+	ranges := map[*tir.Var]Var{}
+	for _, v := range c.Vars {
+		ranges[v.Var] = v
+	}
+	var out *Claim
+	for i, s := range c.By {
+		to := map[*tir.Var]tir.Expr{}
+		for _, v := range s.Vars {
+			if was, met := ranges[v.Var]; met && was != v && v.Var != c.Loop {
+				to[v.Var] = tir.NewVar(v.Var.Name)
+			} else {
+				ranges[v.Var] = v
+			}
+		}
+		if len(to) == 0 {
+			continue
+		}
+		if out == nil {
+			copied := *c
+			copied.By = append([]Side{}, c.By...)
+			out = &copied
+		}
+		n := Side{Where: tir.Subst(s.Where, to)}
+		for _, v := range s.Vars {
+			if w := to[v.Var]; w != nil {
+				v.Var = w.(*tir.Var)
+			}
+			n.Vars = append(n.Vars, v)
+		}
+		for _, e := range s.Map {
+			n.Map = append(n.Map, tir.Subst(e, to))
+		}
+		out.By[i] = n
+	}
+	if out == nil {
+		return c
+	}
+	return out
 }
 
 type checker struct {
