@@ -71,6 +71,10 @@ func (s *Schedule) cut(step string, at *place) *cutting {
 		return nil
 	}
 	p := s.block(step, Block{name: inside[0].realize.Block.Name})
+	if old := p.realize.Block; old.Init != nil && runsInOrder(old) {
+		s.refuse(step, name, "block %s has an initial value and runs in order; wanted spatial and reduce variables", old.Name)
+		return nil
+	}
 	if p.alone() > len(at.loops) {
 		s.refuse(step, name, "has conditions between its loops and block %s; wanted a nest of loops", p.realize.Block.Name)
 		return nil

@@ -33,6 +33,10 @@ func (s *Schedule) DecomposePadding(b Block, l Loop) Block {
 	if pad == nil {
 		return Block{}
 	}
+	if why := pad.alone(at.loop); why != "" {
+		s.refuse(step, b.name, "%s, and would find the border there earlier; wanted decompose_padding at a loop further inside", why)
+		return Block{}
+	}
 	if tir.IsConst(pad.condition(), 0) {
 		s.refuse(step, b.name, "has no inside: its condition never holds")
 		return Block{}
@@ -62,6 +66,27 @@ type padded struct {
 	value  tir.Expr // inside
 	border tir.Expr
 	name   string // of the block that fills
+}
+
+// alone says what inside a loop sees when the border is filled: it is empty when nothing does.
+func (d *padded) alone(l *tir.For) string {
+	buf, before := d.store.Buffer, true
+	for _, r := range runsOf(l) {
+		switch b := r.realize.Block; {
+		case r.realize == d.p.realize:
+			before = false
+		case writes(b, buf):
+			return "block " + b.Name + " in loop " + l.Var.Name + " writes " + buf.Name + ", too"
+		case before && loadsOf(b, buf):
+			return "block " + b.Name + " in loop " + l.Var.Name + " reads " + buf.Name + " before"
+		}
+	}
+	for _, st := range d.p.path[slices.Index(d.p.path, tir.Stmt(l)):] {
+		if _, is := st.(*tir.If); is {
+			return "it stands under a condition in loop " + l.Var.Name
+		}
+	}
+	return ""
 }
 
 // padding takes a padding block apart; nil when it refuses.

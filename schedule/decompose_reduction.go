@@ -1,6 +1,10 @@
 package schedule
 
-import "github.com/texel-ml/texel/tir"
+import (
+	"slices"
+
+	"github.com/texel-ml/texel/tir"
+)
 
 // DecomposeReduction separates the initial value of the reduction b from its updates: a new block writes it right before
 // loop l, and b only updates. l must enclose b and every loop that drives one of b's reduce variables, and compute no
@@ -33,6 +37,16 @@ func (s *Schedule) DecomposeReduction(b Block, l Loop) Block {
 	}
 	if level < 0 {
 		s.refuse(step, b.name, "does not stand inside %s", l.v.Name)
+		return Block{}
+	}
+	for _, iv := range block.Iters {
+		if iv.Kind == tir.Ordered {
+			s.refuse(step, b.name, "has the ordered variable %s; wanted spatial and reduce ones", iv.Var.Name)
+			return Block{}
+		}
+	}
+	if slices.ContainsFunc(p.path[slices.Index(p.path, tir.Stmt(at.loop)):], func(st tir.Stmt) bool { _, is := st.(*tir.If); return is }) {
+		s.refuse(step, b.name, "stands under a condition inside %s; wanted one that always runs", l.v.Name)
 		return Block{}
 	}
 	where, ok := s.firstGuard(step, p, level)

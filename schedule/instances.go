@@ -83,7 +83,7 @@ func (g *gatherer) realize(r *tir.BlockRealize) {
 	}
 	if b.Opaque || !holdsBlock(b.Body) {
 		x := &instances{realize: r, block: b, loops: g.loops, values: values, around: g.outer, starts: g.init, where: where}
-		x.ranges()
+		x.ranges(g.env)
 		x.access(g.env)
 		g.list = append(g.list, x)
 		return
@@ -126,23 +126,24 @@ func holdsBlock(s tir.Stmt) bool {
 
 // ranges makes variables of the loops. A loop whose bounds depend on another has the range of all its values, and a
 // condition.
-func (x *instances) ranges() {
+func (x *instances) ranges(env map[*tir.Var]tir.Expr) {
 	a := arith.New()
 	x.known = true
 	for _, l := range x.loops {
-		lo, okLo := tir.AsInt(l.Min)
-		n, okN := tir.AsInt(l.Extent)
+		from, extent := tir.Subst(l.Min, env), tir.Subst(l.Extent, env)
+		lo, okLo := tir.AsInt(from)
+		n, okN := tir.AsInt(extent)
 		if !okLo || !okN {
-			first, _, ok := a.Bounds(l.Min)
-			_, last, ok2 := a.Bounds(tir.Minus(tir.Plus(l.Min, l.Extent), tir.I(1)))
+			first, _, ok := a.Bounds(from)
+			_, last, ok2 := a.Bounds(tir.Minus(tir.Plus(from, extent), tir.I(1)))
 			if !ok || !ok2 || last-first > proof.Budget {
 				x.known = false
 				return
 			}
 			lo, n = first, max(0, last-first+1)
-			x.where = tir.All(x.where, tir.Bin(tir.GE, l.Var, l.Min), tir.Bin(tir.LT, l.Var, tir.Plus(l.Min, l.Extent)))
+			x.where = tir.All(x.where, tir.Bin(tir.GE, l.Var, from), tir.Bin(tir.LT, l.Var, tir.Plus(from, extent)))
 		}
-		a.BindExpr(l.Var, l.Min, l.Extent)
+		a.BindExpr(l.Var, from, extent)
 		x.vars = append(x.vars, proof.Var{Var: l.Var, Min: lo, Extent: n})
 	}
 }

@@ -15,7 +15,8 @@ import (
 //   - each block takes every point of its iteration variables that is needed, and for an element of a reduction each
 //     reduce instance once between the initial value and the result;
 //   - what a block reads of a buffer that the function writes is written before, whole, in the same iteration of the
-//     loops around both;
+//     loops around both, and is what was written last: other instances, iterations and blocks leave it alone (beside.go);
+//   - of a result, what the program writes is written, and nothing else;
 //   - iterations of a parallel, vectorized or bound loop touch different elements, or buffers of their own.
 //
 // Obligations states this of a function as claims that can be checked one by one. A claim that holds of the program may
@@ -27,6 +28,8 @@ type Obligation struct {
 	Or    []*proof.Claim // all of them do as well
 	Key   string         // the kind of claim and what it is about: the same before and after a step
 	Fault error          // why there is no claim
+
+	runs []*instances // what it is about: where these stay as they are, so does a claim that does not hold
 }
 
 // neutral reports whether a step changes nothing of what is proven.
@@ -111,9 +114,12 @@ func Obligations(program, before, f *tir.Func) []*Obligation {
 
 // obligations is Obligations with what was gathered of the functions.
 func obligations(program *tir.Func, whole, before, runs []*instances) []*Obligation {
-	l := &lawyer{runs: runs, before: map[string]*instances{}, outputs: map[*tir.Buffer]bool{}, writers: map[*tir.Buffer][]*instances{}}
+	l := &lawyer{runs: runs, before: map[string]*instances{}, inputs: map[*tir.Buffer]bool{}, outputs: map[*tir.Buffer]bool{}, writers: map[*tir.Buffer][]*instances{}}
 	for _, x := range before {
 		l.before[x.block.Name] = x
+	}
+	for _, b := range program.Params {
+		l.inputs[b] = true
 	}
 	results := program.Params[len(program.Params)-program.Outputs:]
 	for _, b := range results {
@@ -129,12 +135,20 @@ func obligations(program *tir.Func, whole, before, runs []*instances) []*Obligat
 		}
 	}
 	for i, x := range l.runs {
+		l.about = l.runs[i : i+1]
+		if !x.known { // nothing is claimed of its loops: what touches its buffers must stay as it is
+			l.about = l.touching(x)
+		}
 		l.domain(x)
 		l.reads(i, x)
 	}
+	l.about = nil
 	for _, b := range results {
 		l.result(whole, b)
+		l.overwritten("result "+b.Name, b, l.writers[b], nil)
 	}
+	l.nothingElse(whole, results, before)
+	l.inTurn(before)
 	l.races()
 	return l.list
 }
@@ -185,17 +199,19 @@ func sameSide(a, b proof.Side) bool {
 type lawyer struct {
 	runs    []*instances
 	before  map[string]*instances // by the name of the block
+	inputs  map[*tir.Buffer]bool
 	outputs map[*tir.Buffer]bool
 	writers map[*tir.Buffer][]*instances
 	list    []*Obligation
+	about   []*instances // the run that is looked at
 }
 
 func (l *lawyer) claim(key string, c *proof.Claim) {
-	l.list = append(l.list, &Obligation{Claim: c, Key: key})
+	l.list = append(l.list, &Obligation{Claim: c, Key: key, runs: l.about})
 }
 
 func (l *lawyer) fault(key, format string, args ...any) {
-	l.list = append(l.list, &Obligation{Key: key, Fault: fmt.Errorf(format, args...)})
+	l.list = append(l.list, &Obligation{Key: key, Fault: fmt.Errorf(format, args...), runs: l.about})
 }
 
 // domain states that a block takes the points of its iteration variables.
@@ -220,37 +236,6 @@ func (l *lawyer) domain(x *instances) {
 		l.each(key, c, x)
 	}
 	// A block of spatial variables may compute an element again; which it must compute is what its readers demand.
-}
-
-// independent states that instances with other spatial variables write other elements, as the kind of the variables says.
-func (l *lawyer) independent(x *instances) {
-	if x.block.Opaque || x.rolls() >= 0 {
-		return
-	}
-	var outer, own []proof.Var
-	for _, o := range append(x.around[:len(x.around):len(x.around)], x) {
-		for _, iv := range o.block.Iters {
-			v := proof.Var{Var: iv.Var, Extent: int64(iv.Extent)}
-			if o == x && iv.Kind == tir.Spatial {
-				own = append(own, v)
-			} else {
-				outer = append(outer, v)
-			}
-		}
-	}
-	if len(own) == 0 {
-		return
-	}
-	for _, w := range x.block.Writes {
-		key := "instances of " + x.block.Name + " in " + w.Buffer.Name
-		c := &proof.Claim{Kind: proof.Injection, Subject: key, Fixed: outer, Side: proof.Side{Vars: own}}
-		for _, g := range w.Ranges {
-			if tir.IsConst(g.Extent, 1) {
-				c.Map = append(c.Map, g.Min)
-			}
-		}
-		l.claim(key, c)
-	}
 }
 
 // order states that instances of which each needs the one before come in order. Of a rolling block, the claims about what
@@ -414,7 +399,7 @@ func common(a, b *instances) int {
 // reads states that what a block reads is written before, and complete.
 func (l *lawyer) reads(at int, x *instances) {
 	for _, a := range x.effects {
-		if a.store || a.init || x.accumulates(a) {
+		if a.store || a.init || x.block.Init != nil && x.own(a) {
 			continue
 		}
 		if o := l.startedBy(x, a.buffer); o != nil {
@@ -480,19 +465,14 @@ func (l *lawyer) started(x *instances, a access, o *instances) {
 	l.claim(key, c)
 }
 
-// accumulates reports whether a load is the accumulator of a reduction that writes the initial value itself.
-func (x *instances) accumulates(a access) bool {
-	if x.block.Init == nil {
-		return false
-	}
-	return x.stores(a.buffer)
-}
-
 func (l *lawyer) covered(at int, x *instances, a access) {
-	if len(l.writers[a.buffer]) == 0 {
-		return // an input
-	}
 	key := fmt.Sprintf("%s reads %s", x.block.Name, a.buffer.Name)
+	if len(l.writers[a.buffer]) == 0 {
+		if !l.inputs[a.buffer] {
+			l.fault(key, "block %s reads %s, which nothing writes", x.block.Name, a.buffer.Name)
+		}
+		return
+	}
 	if !x.known {
 		return // said of its domain
 	}
@@ -527,7 +507,8 @@ func (l *lawyer) covered(at int, x *instances, a access) {
 		c.By = append(c.By, earlier(x, w, a.buffer)...)
 	}
 	l.claim(key, c)
-	if x.stores(a.buffer) {
+	l.undisturbed(at, x, a)
+	if x.own(a) {
 		return // parts of a reduction come in any order
 	}
 	for _, w := range after {
@@ -614,8 +595,32 @@ func (l *lawyer) complete(key string, w, x *instances, b *tir.Buffer) {
 		if len(values) == 0 || run == x && !x.stores(b) {
 			continue
 		}
+		values = append(values, run.parts(n)...)
 		l.claim(key+" when complete", &proof.Claim{Kind: proof.Constant, Subject: "reduction " + run.block.Name, Fixed: run.vars[:n], Side: proof.Side{Vars: run.vars[n:], Map: values}})
 	}
+}
+
+// parts returns the conditions that leave an iteration of the first n loops a part of a reduction alone: those over a loop that
+// drives it and one of the first that does not say which element is meant.
+func (x *instances) parts(n int) []tir.Expr {
+	reduces, says := map[*tir.Var]bool{}, map[*tir.Var]bool{}
+	for i, iv := range x.block.Iters {
+		for _, v := range x.vars {
+			if tir.Uses(x.values[i], v.Var) {
+				reduces[v.Var] = reduces[v.Var] || iv.Kind != tir.Spatial
+				says[v.Var] = says[v.Var] || iv.Kind == tir.Spatial
+			}
+		}
+	}
+	var list []tir.Expr
+	for _, c := range conjunctsOf(x.where) {
+		for _, v := range x.vars[:n] {
+			if !says[v.Var] && tir.Uses(c, v.Var) && slices.ContainsFunc(x.vars[n:], func(r proof.Var) bool { return reduces[r.Var] && tir.Uses(c, r.Var) }) {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
 }
 
 // races states that iterations that run at the same time touch different elements.

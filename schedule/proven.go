@@ -48,9 +48,22 @@ func (p *proven) check(o *Obligation) error {
 	return err
 }
 
-// text is the same for the same claims over the same variables.
+// text is the same for the same claims over the same variables, about blocks in the same loops.
 func (p *proven) text(o *Obligation) string {
 	p.write(o)
+	for _, x := range o.runs {
+		p.buf = append(p.buf, x.block.Name...)
+		for _, f := range x.loops {
+			p.id(f.Var)
+			p.number(int64(f.Kind))
+		}
+		for _, v := range x.values {
+			p.expr(v)
+		}
+		if x.where != nil {
+			p.expr(x.where)
+		}
+	}
 	return string(p.buf)
 }
 
