@@ -1,8 +1,11 @@
 package llvm
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,7 +13,9 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/irgen"
 	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/tirtext"
 	"github.com/texel-ml/texel/tir/transform"
 )
 
@@ -66,4 +71,35 @@ func forProcessor(f *tir.Func) bool {
 		return free
 	})
 	return free
+}
+
+// TestReplayGivesTheSameCode replays the text of a trace on the text of its program: loops and machine code are the same to the
+// byte.
+func TestReplayGivesTheSameCode(t *testing.T) {
+	text, err := os.ReadFile("../../docs/schedules/conv2d/conv2d.tir")
+	require.NoError(t, err)
+	steps, err := os.ReadFile("../../docs/schedules/conv2d/avx512.trace")
+	require.NoError(t, err)
+	tgt, err := target.Parse("x86-64-v4")
+	require.NoError(t, err)
+	build := func(program, steps string) (*schedule.Schedule, []byte) {
+		f, err := tirtext.Parse("conv2d.tir", program)
+		require.NoError(t, err)
+		trace, err := schedule.ParseTrace("conv2d.trace", steps)
+		require.NoError(t, err)
+		s := schedule.New(f)
+		require.NoError(t, s.Replay(trace))
+		kernels, _, err := transform.Lower(s.Func(), transform.Options{})
+		require.NoError(t, err)
+		tl := tools(t)
+		o, err := Build(context.Background(), kernels, tgt, Options{Tools: &tl})
+		require.NoError(t, err)
+		return s, o.SO
+	}
+	s, code := build(string(text), string(steps))
+	f, err := tirtext.Parse("again", string(text))
+	require.NoError(t, err)
+	again, same := build(tirtext.Print(f), s.Trace().String())
+	require.Equal(t, tirtext.Print(s.Func()), tirtext.Print(again.Func()))
+	require.True(t, bytes.Equal(code, same), "%d and %d bytes", len(code), len(same))
 }
