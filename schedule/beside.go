@@ -384,16 +384,23 @@ func (l *lawyer) nothingElse(program []*instances, results []*tir.Buffer, before
 	}
 }
 
-// begun states that a new block that writes the initial value for run x does so where x updates it.
+// begun states that a new block that writes the initial value for run x does so where x had an instance that did.
 func (l *lawyer) begun(x *instances, was map[string]*instances) {
+	first := *was[x.block.Name]
+	first.effects = slices.DeleteFunc(slices.Clone(first.effects), func(a access) bool { return !a.init })
+	for i, iv := range first.block.Iters {
+		if iv.Kind == tir.Reduce {
+			first.where = tir.All(first.where, tir.Eq(first.values[i], tir.I(0)))
+		}
+	}
 	for _, a := range x.effects {
 		for _, w := range l.writers[a.buffer] {
-			if !a.store || w == x || was[w.block.Name] != nil {
+			if !a.store || !first.stores(a.buffer) || w == x || was[w.block.Name] != nil {
 				continue
 			}
 			key := fmt.Sprintf("%s begins %s", w.block.Name, x.block.Name)
 			for _, s := range w.writes(a.buffer, 0) {
-				l.claim(key, &proof.Claim{Kind: proof.Cover, Subject: key, Side: s, By: x.writes(a.buffer, 0)})
+				l.claim(key, &proof.Claim{Kind: proof.Cover, Subject: key, Side: s, By: first.writes(a.buffer, 0)})
 			}
 		}
 	}
