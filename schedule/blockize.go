@@ -41,7 +41,7 @@ func (s *Schedule) Blockize(l Loop) Block {
 	}
 	s.replaceIn(at, at.loop, outer)
 	out := s.blockNamed(outer.Block.Name)
-	s.declare()
+	s.declareAnew()
 	s.record(step, operands(l), out)
 	return out
 }

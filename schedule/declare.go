@@ -5,16 +5,29 @@ import (
 	"github.com/texel-ml/texel/tir/verify"
 )
 
-// declare widens what blocks around blocks say that they read, where a step left that too narrow: to all of a buffer. What
-// such a block reads is what the blocks inside read where their conditions hold, and not every box around that can be told.
+// declare widens what blocks say that they read, where a step left that too narrow: of a block around blocks to all of a
+// buffer, of others to what their statements read. Conditions limit what is read, and not every box around that can be told.
 func (s *Schedule) declare() {
-	if s.err != nil || !s.nested() || verify.Verify(s.fn) == nil {
+	if s.err != nil || !s.nested() {
+		return
+	}
+	s.declareAnew()
+}
+
+// declareAnew is declare for steps that make new variables for a block.
+func (s *Schedule) declareAnew() {
+	if s.err != nil || verify.Verify(s.fn) == nil {
 		return
 	}
 	m := &tir.Mapper{Stmt: func(st tir.Stmt) tir.Stmt {
 		r, ok := st.(*tir.BlockRealize)
-		if !ok || r.Block.Opaque || !holdsBlock(r.Block.Body) {
+		if !ok || r.Block.Opaque {
 			return st
+		}
+		if !holdsBlock(r.Block.Body) {
+			b := *r.Block
+			b.Reads, _ = tir.Accesses(&b)
+			return &tir.BlockRealize{Values: r.Values, Where: r.Where, Block: &b}
 		}
 		b := *r.Block
 		b.Reads = nil

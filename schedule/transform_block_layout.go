@@ -61,7 +61,7 @@ func (s *Schedule) TransformBlockLayout(b Block, indexMap string) []Loop {
 	old := p.path[len(p.path)-1-len(nest.loops)]
 	s.setRoot(swap(s.fn.Root().Body, old, nestOf(loops, realize)), s.fn.Root().Allocs)
 	out := s.loopsOver(loops)
-	s.declare()
+	s.declareAnew()
 	s.record(step, operands(b, m.String()), out)
 	return out
 }
