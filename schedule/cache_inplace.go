@@ -70,17 +70,6 @@ func (s *Schedule) CacheInplace(b Block, n int, scope tir.Scope) (fill, back Blo
 	return fill, back
 }
 
-// loads reports whether st loads an element of buf.
-func loads(st tir.Stmt, buf *tir.Buffer) bool {
-	found := false
-	tir.Walk(st, func(n any) bool {
-		l, ok := n.(*tir.Load)
-		found = found || ok && l.Buffer == buf
-		return !found
-	})
-	return found
-}
-
 // copiesBack reports whether run x, which is number at, fills a copy of buf and w copies it back, with nothing between
 // them that touches buf: the blocks between work on the copy in place of buf.
 func (l *lawyer) copiesBack(at int, x, w *instances, buf *tir.Buffer) bool {

@@ -113,7 +113,7 @@ func (s *Schedule) padding(step string, p *place) *padded {
 	if !constant(d.border) && constant(d.value) {
 		d.cond, d.value, d.border = tir.Negate(sel.Cond), sel.Else, sel.Then
 	}
-	if !constant(d.border) || hasLoad(d.cond) || loadsAny(d.value, []*tir.Buffer{store.Buffer}) {
+	if !constant(d.border) || hasLoad(d.cond) || loads(d.value, store.Buffer) {
 		s.refuse(step, block.Name, "wants a constant border, a condition without loads, and an inside that is another buffer's")
 		return nil
 	}

@@ -52,18 +52,21 @@ func readsMemory(root any) bool {
 	return found
 }
 
-// loadsOf and storesTo report whether the statements of a block read or write a buffer, whatever it declares: a reduction
-// does not declare that it reads its result.
-func loadsOf(b *tir.Block, buf *tir.Buffer) bool {
+// loads reports whether a buffer is read below root.
+func loads(root any, buf *tir.Buffer) bool {
 	found := false
-	for _, st := range []tir.Stmt{b.Init, b.Body} {
-		tir.Walk(st, func(n any) bool {
-			l, ok := n.(*tir.Load)
-			found = found || ok && l.Buffer == buf
-			return !found
-		})
-	}
-	return found || reads(b, buf)
+	tir.Walk(root, func(n any) bool {
+		l, ok := n.(*tir.Load)
+		found = found || ok && l.Buffer == buf
+		return !found
+	})
+	return found
+}
+
+// loadsOf reports whether a block reads a buffer, by its statements or as it declares: a reduction does not declare that
+// it reads its result.
+func loadsOf(b *tir.Block, buf *tir.Buffer) bool {
+	return loads(b.Init, buf) || loads(b.Body, buf) || reads(b, buf)
 }
 
 // changes reports whether a block reads elements of a buffer that it writes and did not write itself before: those that
@@ -456,7 +459,7 @@ func (s *Schedule) distinct(writer *tir.Block, buf *tir.Buffer, around []*tir.Bl
 
 // holdsRealize reports whether other blocks stand inside a block.
 func holdsRealize(b *tir.Block) bool {
-	return len(allRealizes(b.Init))+len(allRealizes(b.Body)) > 0
+	return holdsBlock(b.Init) || holdsBlock(b.Body)
 }
 
 // foreign returns the variables that a block uses and that are not its own, in order of appearance: of blocks and loops

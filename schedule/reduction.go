@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 )
@@ -123,29 +125,12 @@ func letsOf(st tir.Stmt) ([]*tir.Let, tir.Stmt) {
 }
 
 func sameIndices(a, b []tir.Expr) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !tir.Equal(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, tir.Equal)
 }
 
 // loadsAny reports whether e reads one of the buffers.
 func loadsAny(e tir.Expr, bufs []*tir.Buffer) bool {
-	found := false
-	tir.Walk(e, func(n any) bool {
-		if l, ok := n.(*tir.Load); ok {
-			for _, b := range bufs {
-				found = found || l.Buffer == b
-			}
-		}
-		return !found
-	})
-	return found
+	return slices.ContainsFunc(bufs, func(b *tir.Buffer) bool { return loads(e, b) })
 }
 
 // accumulates reports whether e reads a result where the block writes it. What it reads of a result elsewhere, as a step of a scan

@@ -73,7 +73,7 @@ func (r *reindexing) find() bool {
 	block := r.p.realize.Block
 	places := 0
 	note := func(idx []tir.Expr) {
-		if r.index == nil || !slices.EqualFunc(r.index, idx, tir.Equal) {
+		if r.index == nil || !sameIndices(r.index, idx) {
 			places++
 		}
 		if r.index == nil {

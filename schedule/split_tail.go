@@ -266,20 +266,9 @@ func (r *rounding) guarded(b *tir.Block, st *tir.Store, v *tir.Var) tir.Stmt {
 		return tir.Sel(tir.Lt(v, tir.I(r.extent)), e, tir.Const(e.Type().DType, 0))
 	}
 	if op, ok := st.Value.(*tir.Binary); ok && b.Init != nil {
-		if l, ok := op.A.(*tir.Load); ok && l.Buffer == st.Buffer && sameIndices(l.Indices, st.Indices) && !op.Op.IsCompare() && !loadsBuffer(op.B, st.Buffer) {
+		if l, ok := op.A.(*tir.Load); ok && l.Buffer == st.Buffer && sameIndices(l.Indices, st.Indices) && !op.Op.IsCompare() && !loads(op.B, st.Buffer) {
 			return &tir.Store{Buffer: st.Buffer, Indices: st.Indices, Value: tir.Bin(op.Op, op.A, under(op.B))}
 		}
 	}
 	return &tir.Store{Buffer: st.Buffer, Indices: st.Indices, Value: under(st.Value)}
-}
-
-// loadsBuffer reports whether root loads from buf.
-func loadsBuffer(root any, buf *tir.Buffer) bool {
-	found := false
-	tir.Walk(root, func(n any) bool {
-		l, ok := n.(*tir.Load)
-		found = found || ok && l.Buffer == buf
-		return !found
-	})
-	return found
 }
