@@ -133,16 +133,20 @@ func loadsAny(e tir.Expr, bufs []*tir.Buffer) bool {
 	return slices.ContainsFunc(bufs, func(b *tir.Buffer) bool { return loads(e, b) })
 }
 
-// accumulates reports whether e reads a result where the block writes it. What it reads of a result elsewhere, as a step of a scan
-// does, is no accumulator: instances do not depend on each other.
+// accumulator returns which result e is the load of, where the block writes it, or -1. What is read of a result elsewhere,
+// as a step of a scan does, is no accumulator: instances do not depend on each other.
+func (r *reduction) accumulator(e any) int {
+	if l, ok := e.(*tir.Load); ok && sameIndices(l.Indices, r.at) {
+		return slices.Index(r.outs, l.Buffer)
+	}
+	return -1
+}
+
+// accumulates reports whether e reads an accumulator.
 func (r *reduction) accumulates(e tir.Expr) bool {
 	found := false
 	tir.Walk(e, func(n any) bool {
-		if l, ok := n.(*tir.Load); ok {
-			for _, b := range r.outs {
-				found = found || l.Buffer == b && sameIndices(l.Indices, r.at)
-			}
-		}
+		found = found || r.accumulator(n) >= 0
 		return !found
 	})
 	return found
@@ -211,15 +215,14 @@ func (r *reduction) plain(value tir.Expr, terms map[*tir.Var]tir.Expr) bool {
 	if !ok || unitOf(b.Op, r.outs[0].DType) == nil {
 		return false
 	}
-	isAcc := func(e tir.Expr) bool {
-		l, ok := e.(*tir.Load)
-		return ok && l.Buffer == r.outs[0] && sameIndices(l.Indices, r.at)
-	}
 	combine, term := &tir.Binary{Op: b.Op, A: r.acc[0], B: r.x[0]}, b.B
-	if !isAcc(b.A) {
+	if r.accumulator(b.A) < 0 {
+		if r.accumulator(b.B) < 0 {
+			return false
+		}
 		combine, term = &tir.Binary{Op: b.Op, A: r.x[0], B: r.acc[0]}, b.A
 	}
-	if !isAcc(b.A) && !isAcc(b.B) || r.accumulates(term) {
+	if r.accumulates(term) {
 		return false
 	}
 	r.combine, r.terms = []tir.Expr{combine}, []tir.Expr{tir.Subst(term, terms)}
@@ -242,15 +245,12 @@ type taken struct {
 
 // expr returns e with results and terms as variables.
 func (t *taker) expr(e tir.Expr) tir.Expr {
+	if i := t.r.accumulator(e); i >= 0 {
+		return t.r.acc[i]
+	}
 	switch n := e.(type) {
 	case *tir.Int, *tir.Float:
 		return e
-	case *tir.Load:
-		for i, b := range t.r.outs {
-			if n.Buffer == b && sameIndices(n.Indices, t.r.at) {
-				return t.r.acc[i]
-			}
-		}
 	case *tir.Var:
 		if _, ok := t.named[n]; ok {
 			return t.term(n, n)
