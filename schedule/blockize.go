@@ -328,10 +328,7 @@ func (c *cutting) initial(name string) tir.Stmt {
 			zero[f.Var] = f.Min
 		}
 	}
-	where := substWhere(c.where, zero)
-	if where = c.in.Simplify(where); where != nil && tir.IsConst(where, 1) {
-		where = nil
-	}
+	where := tir.All(c.in.Simplify(tir.Subst(c.where, zero)))
 	var loops []*tir.For
 	for _, f := range c.inner {
 		if drives(inside, f.Var, tir.Spatial) || where != nil && tir.Uses(where, f.Var) {
@@ -351,7 +348,7 @@ func (c *cutting) initial(name string) tir.Stmt {
 	}
 	init.Body = tir.SubstStmt(old.Init, bind)
 	init.Reads, init.Writes = initRegions(old, init, bind)
-	return nestOf(loops, &tir.BlockRealize{Values: values, Where: substWhere(where, to), Block: init})
+	return nestOf(loops, &tir.BlockRealize{Values: values, Where: tir.Subst(where, to), Block: init})
 }
 
 // boxes returns the parts of regions that the old block touches inside, one box a buffer where they have one.

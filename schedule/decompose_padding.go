@@ -152,7 +152,7 @@ func (d *padded) fill(level int) tir.Stmt {
 	b.Body = &tir.Store{Buffer: d.store.Buffer, Indices: substAll(d.store.Indices, bind), Value: d.border}
 	b.Reads, b.Writes = tir.Accesses(b)
 	loops, to := s.copiesOf(d.p.loops[level:])
-	return nestOf(loops, &tir.BlockRealize{Values: substAll(r.Values, to), Where: substWhere(r.Where, to), Block: b})
+	return nestOf(loops, &tir.BlockRealize{Values: substAll(r.Values, to), Where: tir.Subst(r.Where, to), Block: b})
 }
 
 // condition is where the inside is, over the loops.
@@ -209,10 +209,7 @@ func (d *padded) inside(k int) ([]*tir.For, *tir.BlockRealize) {
 	for i, v := range values {
 		values[i] = known.Simplify(v)
 	}
-	where = known.Simplify(substWhere(tir.All(r.Where, where), to))
-	if where != nil && tir.IsConst(where, 1) {
-		where = nil
-	}
+	where = tir.All(known.Simplify(tir.Subst(tir.All(r.Where, where), to)))
 	return loops, &tir.BlockRealize{Values: values, Where: where, Block: &b}
 }
 

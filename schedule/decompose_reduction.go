@@ -81,7 +81,7 @@ func (s *Schedule) DecomposeReduction(b Block, l Loop) Block {
 		}
 	}
 	loops, to := s.copiesOf(loops)
-	nest := nestOf(loops, &tir.BlockRealize{Values: substAll(values, to), Where: substWhere(where, to), Block: init})
+	nest := nestOf(loops, &tir.BlockRealize{Values: substAll(values, to), Where: tir.Subst(where, to), Block: init})
 	update := *block
 	update.Init = nil
 	loop := swap(at.loop, p.realize, &tir.BlockRealize{Values: p.realize.Values, Where: p.realize.Where, Block: &update})
@@ -109,7 +109,7 @@ func (s *Schedule) firstGuard(step string, p *place, level int) (where tir.Expr,
 			return nil, false
 		}
 	}
-	return p.simplified(substWhere(p.realize.Where, first)), true
+	return p.simplified(tir.Subst(p.realize.Where, first)), true
 }
 
 // initRegions returns what the initial value of block, now the body of init, reads and writes. A nest of blocks, as Blockize

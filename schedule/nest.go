@@ -91,20 +91,9 @@ func (s *Schedule) copiesOf(loops []*tir.For) ([]*tir.For, map[*tir.Var]tir.Expr
 	return list, to
 }
 
-// substWhere is tir.Subst of a guard, which may be nil.
-func substWhere(where tir.Expr, to map[*tir.Var]tir.Expr) tir.Expr {
-	if where == nil {
-		return nil
-	}
-	return tir.Subst(where, to)
-}
-
 // simplified returns a guard of p's block in canonical form, nil where it always holds.
 func (p *place) simplified(where tir.Expr) tir.Expr {
-	if where = p.analyzer().Simplify(where); where != nil && tir.IsConst(where, 1) {
-		return nil
-	}
-	return where
+	return tir.All(p.analyzer().Simplify(where))
 }
 
 // maxMade bounds the elements of a buffer that a step makes larger than the program's.

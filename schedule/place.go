@@ -326,10 +326,7 @@ func simplifyBindings(st tir.Stmt, p *place, inside ...*tir.For) tir.Stmt {
 			for i, v := range n.Values {
 				values[i] = a.Simplify(v)
 			}
-			where := n.Where
-			if where != nil {
-				where = tir.All(a.Simplify(where))
-			}
+			where := tir.All(a.Simplify(n.Where))
 			if where != nil && tir.IsConst(where, 0) { // never: the values do not matter, but must be in their ranges
 				for i, v := range values {
 					last := tir.I(n.Block.Iters[i].Extent - 1)

@@ -205,7 +205,7 @@ func (f *factoring) partial() *tir.BlockRealize {
 // rest returns the nest of the block that reduces over the lanes.
 func (f *factoring) rest() tir.Stmt {
 	s, realize := f.s, f.p.realize
-	where := f.p.simplified(substWhere(realize.Where, f.zero))
+	where := f.p.simplified(tir.Subst(realize.Where, f.zero))
 	var loops []*tir.For
 	for _, l := range f.p.loops[f.top:] {
 		if f.zero[l.Var] == nil && (drives(realize, l.Var, tir.Spatial) || where != nil && tir.Uses(where, l.Var)) {
@@ -250,7 +250,7 @@ func (f *factoring) rest() tir.Stmt {
 	rest.Init = initial(f.r.outs, index, substAll(f.r.inits, bind))
 	rest.Body = s.update(f.r, f.r.outs, index, partial)
 	rest.Reads, rest.Writes = tir.Accesses(rest)
-	return nestOf(loops, &tir.BlockRealize{Values: values, Where: substWhere(where, to), Block: rest})
+	return nestOf(loops, &tir.BlockRealize{Values: values, Where: tir.Subst(where, to), Block: rest})
 }
 
 func substAll(list []tir.Expr, to map[*tir.Var]tir.Expr) []tir.Expr {

@@ -218,9 +218,6 @@ func regionsWith(a *arith.Analyzer, list []tir.Region, bind map[*tir.Var]tir.Exp
 
 // bodyWith puts expressions in the place of a block's variables, and simplifies the indices and conditions that they make.
 func bodyWith(a *arith.Analyzer, st tir.Stmt, bind map[*tir.Var]tir.Expr) tir.Stmt {
-	if st == nil {
-		return nil
-	}
 	all := func(list []tir.Expr) []tir.Expr {
 		out := make([]tir.Expr, len(list))
 		for i, e := range list {
