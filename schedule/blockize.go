@@ -169,28 +169,13 @@ func (c *cutting) part(e tir.Expr) (out, in tir.Expr, ok bool) {
 		switch uses := tir.UsesAny(t.atom, c.inside); {
 		case !uses:
 			out = tir.Plus(out, term)
-		case c.only(t.atom):
+		case !usesOthers(t.atom, c.inside) && !readsMemory(t.atom):
 			in = tir.Plus(in, term)
 		default:
 			ok = false
 		}
 	}
 	return out, in, ok
-}
-
-// only reports whether e uses loops inside and nothing else.
-func (c *cutting) only(e tir.Expr) bool {
-	ok := true
-	tir.Walk(e, func(n any) bool {
-		switch n := n.(type) {
-		case *tir.Var:
-			ok = ok && c.inside[n]
-		case *tir.Load:
-			ok = false
-		}
-		return ok
-	})
-	return ok
 }
 
 // stepOf returns the largest step in whose multiples a sum goes, and where it starts: step·n + rest, 0 ≤ rest < step. Of a

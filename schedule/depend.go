@@ -225,16 +225,7 @@ func (f *flow) complete(c *place, from int) bool {
 		inside[l.Var] = true
 	}
 	for i, iv := range c.realize.Block.Iters {
-		if iv.Kind == tir.Spatial {
-			continue
-		}
-		foreign := false
-		tir.Walk(c.realize.Values[i], func(n any) bool {
-			v, ok := n.(*tir.Var)
-			foreign = foreign || ok && !inside[v]
-			return !foreign
-		})
-		if foreign {
+		if iv.Kind != tir.Spatial && usesOthers(c.realize.Values[i], inside) {
 			return false
 		}
 	}

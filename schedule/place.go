@@ -300,6 +300,19 @@ func cloneAttrs(m map[string]string) map[string]string {
 	return maps.Clone(m)
 }
 
+// usesOthers reports whether e uses a variable that is not among the keys of own.
+func usesOthers[V any](e tir.Expr, own map[*tir.Var]V) bool {
+	found := false
+	tir.Walk(e, func(n any) bool {
+		if v, ok := n.(*tir.Var); ok && !found {
+			_, is := own[v]
+			found = !is
+		}
+		return !found
+	})
+	return found
+}
+
 // guard adds a condition to each block below st.
 func guard(st tir.Stmt, cond tir.Expr) tir.Stmt {
 	m := &tir.Mapper{Enter: func(n tir.Stmt) (tir.Stmt, bool) {

@@ -92,13 +92,7 @@ func (m *placing) condition() bool {
 		if outOfRange(a, r, cond) {
 			continue
 		}
-		known := true
-		tir.Walk(cond, func(n any) bool {
-			v, ok := n.(*tir.Var)
-			known = known && (!ok || own[v])
-			return known
-		})
-		if !known || readsMemory(cond) {
+		if usesOthers(cond, own) || readsMemory(cond) {
 			return m.refuse("its guard is not over its own variables; wanted %s before its loops are split", m.step)
 		}
 		m.keep = append(m.keep, cond)

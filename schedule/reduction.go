@@ -256,26 +256,10 @@ func (t *taker) expr(e tir.Expr) tir.Expr {
 			return t.term(n, n)
 		}
 	}
-	if !t.r.accumulates(e) && t.foreign(e) {
+	if !t.r.accumulates(e) && (usesOthers(e, t.named) || readsMemory(e)) { // more than terms with a name
 		return t.term(nil, e)
 	}
 	return t.children(e)
-}
-
-// foreign reports whether e has a variable or a load that is no term with a name.
-func (t *taker) foreign(e tir.Expr) bool {
-	found := false
-	tir.Walk(e, func(n any) bool {
-		switch n := n.(type) {
-		case *tir.Load:
-			found = true
-		case *tir.Var:
-			_, named := t.named[n]
-			found = found || !named
-		}
-		return !found
-	})
-	return found
 }
 
 // term returns the variable of a term, the same for equal ones.
@@ -327,21 +311,13 @@ func (t *taker) resolve(values []tir.Expr) []taken {
 			return e
 		}}
 		made := one.MapExpr(list[i].value)
-		free := false
-		tir.Walk(made, func(n any) bool {
-			switch n := n.(type) {
-			case *tir.Load:
-				free = true
-			case *tir.Var:
-				known := false
-				for j, f := range list {
-					known = known || j != i && f.v == n
-				}
-				free = free || !known
+		others := map[*tir.Var]bool{}
+		for j, f := range list {
+			if j != i {
+				others[f.v] = true
 			}
-			return !free
-		})
-		if free || len(list) <= len(values) {
+		}
+		if usesOthers(made, others) || readsMemory(made) || len(list) <= len(values) {
 			continue
 		}
 		for n := range values {

@@ -120,17 +120,6 @@ func (r *reindexing) find() bool {
 	return true
 }
 
-// usesOthers reports whether e uses a variable that is not in own.
-func usesOthers(e tir.Expr, own map[*tir.Var]bool) bool {
-	found := false
-	tir.Walk(e, func(n any) bool {
-		v, ok := n.(*tir.Var)
-		found = found || ok && !own[v]
-		return !found
-	})
-	return found
-}
-
 // apart checks that nobody else uses the buffer in the block's nest, and on the side of what it writes that it is the only
 // writer and writes each element once.
 func (r *reindexing) apart() bool {

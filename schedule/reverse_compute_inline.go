@@ -134,13 +134,7 @@ func (m *folding) invert() bool {
 				own[w] = inv.bind[m.block.Iters[i].Var]
 			}
 		}
-		known := !readsMemory(cond)
-		tir.Walk(cond, func(n any) bool {
-			v, ok := n.(*tir.Var)
-			known = known && (!ok || own[v] != nil)
-			return known
-		})
-		if !known {
+		if usesOthers(cond, own) || readsMemory(cond) {
 			return m.refuse("its guard is not over its own variables; wanted %s before its loops are split", m.step)
 		}
 		m.inv.where = tir.All(m.inv.where, tir.Subst(cond, own))
