@@ -290,6 +290,17 @@ func All(conds ...Expr) Expr {
 	return out
 }
 
+// Conjuncts returns the operands of a conjunction, from left to right: e itself where it is none, and nothing for nil.
+func Conjuncts(e Expr) []Expr {
+	if e == nil {
+		return nil
+	}
+	if b, ok := e.(*Binary); ok && b.Op == And {
+		return append(Conjuncts(b.A), Conjuncts(b.B)...)
+	}
+	return []Expr{e}
+}
+
 // Sel returns Select, folded when the condition is constant.
 func Sel(cond, then, els Expr) Expr {
 	if v, ok := AsInt(cond); ok {

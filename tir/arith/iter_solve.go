@@ -55,24 +55,16 @@ func (s *iterSolver) replace(to map[*tir.Var]tir.Expr) {
 	if len(s.where) > 0 {
 		all := s.a.Simplify(tir.Subst(tir.All(s.where...), to))
 		s.where = s.where[:0]
-		s.split(all)
+		for _, c := range tir.Conjuncts(all) {
+			switch v, ok := tir.AsInt(c); {
+			case !ok:
+				s.where = append(s.where, c)
+			case v == 0:
+				s.empty = true
+			}
+		}
 	}
 	s.digits = slices.DeleteFunc(s.digits, func(x *digit) bool { return to[x.v] != nil })
-}
-
-// split takes a conjunction apart.
-func (s *iterSolver) split(cond tir.Expr) {
-	if b, ok := cond.(*tir.Binary); ok && b.Op == tir.And {
-		s.split(b.A)
-		s.split(b.B)
-		return
-	}
-	switch v, ok := tir.AsInt(cond); {
-	case !ok:
-		s.where = append(s.where, cond)
-	case v == 0:
-		s.empty = true
-	}
 }
 
 // solve changes variables until none of the changes applies, and takes the values from the result.

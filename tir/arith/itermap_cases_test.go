@@ -194,6 +194,15 @@ func TestIterMapInContext(t *testing.T) {
 	require.Equal(t, []any{int64(0), int64(3), true}, []any{lo, hi, ok})
 }
 
+// A condition that always holds is none.
+func TestIterMapOfTrue(t *testing.T) {
+	d, v := over(3, 4)
+	d.Where = tir.True
+	how, err := arith.Bijective(d, v, []int64{3, 4})
+	require.NoError(t, err)
+	require.Equal(t, arith.Algebra, how)
+}
+
 func TestModular(t *testing.T) {
 	a := arith.New()
 	i, j, u := tir.NewVar("i"), tir.NewVar("j"), tir.NewVar("u")

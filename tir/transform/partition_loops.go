@@ -292,7 +292,7 @@ func (p *partitioner) shorten(n *tir.For) tir.Stmt {
 	lo, end := n.Min, tir.Plus(n.Min, n.Extent)
 	var keep tir.Expr
 	changed := false
-	for _, part := range conjuncts(cond.Cond) {
+	for _, part := range tir.Conjuncts(cond.Cond) {
 		b, ok := part.(*tir.Binary)
 		if !ok || b.Op != tir.LT || b.A.Type() != tir.Index || !arith.Pure(part) {
 			keep = tir.All(keep, part)

@@ -179,7 +179,7 @@ func (b *blockLowerer) dense(indices []tir.Expr, over map[*tir.Var]tir.Range) bo
 // of bounds, and no read is there.
 func (b *blockLowerer) harmless(guards, indices []tir.Expr, buf *tir.Buffer) bool {
 	for _, g := range guards {
-		for _, part := range conjuncts(g) {
+		for _, part := range tir.Conjuncts(g) {
 			leave := b.a.Assume(&tir.Not{A: part})
 			out := false
 			for i, e := range indices {
@@ -193,12 +193,4 @@ func (b *blockLowerer) harmless(guards, indices []tir.Expr, buf *tir.Buffer) boo
 		}
 	}
 	return true
-}
-
-// conjuncts splits a condition at its ands.
-func conjuncts(e tir.Expr) []tir.Expr {
-	if b, ok := e.(*tir.Binary); ok && b.Op == tir.And {
-		return append(conjuncts(b.A), conjuncts(b.B)...)
-	}
-	return []tir.Expr{e}
 }

@@ -134,7 +134,7 @@ func (s *simplifier) loop(n *tir.For) tir.Stmt {
 		return &tir.If{Cond: cond.Cond, Then: wrap(cond.Then), Else: wrap(cond.Else)}
 	}
 	var outer, inner tir.Expr
-	for _, part := range conjuncts(cond.Cond) {
+	for _, part := range tir.Conjuncts(cond.Cond) {
 		if inner == nil && invariant(part) || invariant(part) && arith.Pure(inner) {
 			outer = tir.All(outer, part)
 		} else {
