@@ -62,6 +62,8 @@ func TestSubst(t *testing.T) {
 	require.True(t, Uses(loop.Body, loop.Var))
 	require.False(t, Uses(to, loop.Var))
 	require.True(t, Uses(to.(*BlockRealize).Where, k))
+	require.True(t, ReadsMemory(loop.Body))
+	require.False(t, ReadsMemory(s.Stmts[2]))
 	require.Same(t, loop.Body, SubstStmt(loop.Body, map[*Var]Expr{k: loop.Var}), "nothing to replace")
 }
 

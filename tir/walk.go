@@ -100,6 +100,17 @@ func UsesAny[V any](root any, vars map[*Var]V) bool {
 	return found
 }
 
+// ReadsMemory reports whether a buffer is read below root.
+func ReadsMemory(root any) bool {
+	found := false
+	Walk(root, func(n any) bool {
+		_, load := n.(*Load)
+		found = found || load
+		return !found
+	})
+	return found
+}
+
 // Uses reports whether v occurs below root.
 func Uses(root any, v *Var) bool {
 	found := false

@@ -137,17 +137,7 @@ func (a *Analyzer) BindExpr(v *tir.Var, min, extent tir.Expr) {
 
 // lasting reports whether what is known of l stays true: what is loaded may be overwritten.
 func lasting(l linear) bool {
-	return !slices.ContainsFunc(l.terms, func(t term) bool { return loads(t.atom) })
-}
-
-func loads(e tir.Expr) bool {
-	found := false
-	tir.Walk(e, func(n any) bool {
-		_, load := n.(*tir.Load)
-		found = found || load
-		return !found
-	})
-	return found
+	return !slices.ContainsFunc(l.terms, func(t term) bool { return tir.ReadsMemory(t.atom) })
 }
 
 // BindValue tells that v has the value of e, as a let does.
@@ -190,7 +180,7 @@ func (a *Analyzer) assume(cond tir.Expr, lasts bool) {
 		a.assume(b.B, lasts)
 		return
 	}
-	if lasts && loads(cond) {
+	if lasts && tir.ReadsMemory(cond) {
 		return
 	}
 	if ok && (b.Op == tir.LT || b.Op == tir.EQ) && b.A.Type() == tir.Index && a.assumeLinear(b) {

@@ -416,7 +416,7 @@ func (c *compiler) open(ref *blockRef) func(*frame) {
 		}
 		bx := box{id: r.box}
 		for d, g := range r.Ranges {
-			if loads(g.Min) || loads(g.Extent) { // where a lazy access is not made, its index may not be loaded
+			if tir.ReadsMemory(g.Min) || tir.ReadsMemory(g.Extent) { // where a lazy access is not made, its index may not be loaded
 				g = tir.Range{Min: tir.I(0), Extent: tir.I(r.Buffer.Shape[d])}
 			}
 			bx.lo = append(bx.lo, c.int(g.Min))
@@ -440,14 +440,4 @@ func (c *compiler) open(ref *blockRef) func(*frame) {
 			}
 		}
 	}
-}
-
-func loads(e tir.Expr) bool {
-	found := false
-	tir.Walk(e, func(n any) bool {
-		_, isLoad := n.(*tir.Load)
-		found = found || isLoad
-		return !found
-	})
-	return found
 }
