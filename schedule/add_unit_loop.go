@@ -12,7 +12,7 @@ func (s *Schedule) AddUnitLoop(b Block) Loop {
 		return Loop{}
 	}
 	f := &tir.For{Var: s.newVar("u"), Min: tir.I(0), Extent: tir.I(1), Body: p.realize}
-	s.setRoot(swap(s.fn.Root().Body, p.realize, f), s.fn.Root().Allocs)
+	s.swap(p.realize, f)
 	out := s.loopOver(f.Var)
 	s.record("add_unit_loop", operands(b), out)
 	return out

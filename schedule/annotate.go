@@ -110,7 +110,7 @@ func (s *Schedule) setAttrs(at *place, change func(map[string]string)) {
 		b.Attrs = changedAttrs(b.Attrs, change)
 		from, to = at.realize, &tir.BlockRealize{Values: at.realize.Values, Where: at.realize.Where, Block: &b}
 	}
-	s.setRoot(swap(s.fn.Root().Body, from, to), s.fn.Root().Allocs)
+	s.swap(from, to)
 }
 
 // changedAttrs returns a changed copy; none at all is nil.

@@ -47,7 +47,7 @@ func (s *Schedule) Bind(l Loop, thread string) {
 	}
 	c := *p.loop
 	c.Kind, c.Thread = tir.Bound, thread
-	s.setRoot(swap(s.fn.Root().Body, p.loop, &c), s.fn.Root().Allocs)
+	s.swap(p.loop, &c)
 	s.record("bind", operands(l, thread))
 }
 

@@ -301,10 +301,10 @@ func (l *level) insert(at int, st tir.Stmt) {
 	l.stmts = slices.Insert(slices.Clone(l.stmts), at, st)
 }
 
-// setLevel puts the changed statements of a level into the function, with more buffers.
+// setLevel puts the changed statements of a level into the function, with more buffers. Sequences in the root's become one.
 func (s *Schedule) setLevel(l *level, allocs ...*tir.Buffer) {
-	s.setRoot(swap(s.fn.Root().Body, l.whole, tir.Block1(l.stmts...)), append(slices.Clone(s.fn.Root().Allocs), allocs...))
-	s.flattenRoot()
+	body := swap(s.fn.Root().Body, l.whole, tir.Block1(l.stmts...))
+	s.setRoot(tir.Block1(statementsOf(body)...), append(slices.Clip(s.fn.Root().Allocs), allocs...))
 }
 
 // rewriting rewrites the accesses of one buffer: the indices of loads and stores, and the boxes of declared regions.
@@ -464,12 +464,7 @@ func (s *Schedule) copy(name string, c *cache, from, to *tir.Buffer, around []*t
 	}
 	b.Body = &tir.Store{Buffer: to, Indices: at(to), Value: &tir.Load{Buffer: from, Indices: at(from)}}
 	b.Reads, b.Writes = tir.Accesses(b)
-	var st tir.Stmt = &tir.BlockRealize{Values: values, Where: where, Block: b}
-	for n := len(loops) - 1; n >= 0; n-- {
-		loops[n].Body = st
-		st = loops[n]
-	}
-	return st
+	return nestOf(loops, &tir.BlockRealize{Values: values, Where: where, Block: b})
 }
 
 // writtenBefore reports whether the box of buf is certainly written by a block that runs before statement at of the level,
@@ -513,9 +508,4 @@ func (s *Schedule) needs(step, node, name string) bool {
 		}
 	}
 	return true
-}
-
-// flattenRoot makes one flat sequence of the root's nested ones.
-func (s *Schedule) flattenRoot() {
-	s.setRoot(tir.Block1(statementsOf(s.fn.Root().Body)...), s.fn.Root().Allocs)
 }

@@ -120,7 +120,7 @@ func (s *Schedule) writeThrough(step string, b Block, buf *tir.Buffer, scope tir
 	l.insert(at+1, s.copy(name, c, c.to, buf, l.loops))
 	s.setLevel(l, c.to)
 	for _, u := range outside {
-		s.setRoot(swap(s.fn.Root().Body, u.realize, c.use(u.realize)), s.fn.Root().Allocs)
+		s.swap(u.realize, c.use(u.realize))
 	}
 	if !part.exact && !s.needs(step, b.name, name) {
 		return ""

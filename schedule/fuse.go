@@ -73,7 +73,7 @@ func (s *Schedule) Fuse(loops ...Loop) Loop {
 	}
 	body := tir.SubstStmt(chain[len(chain)-1].Body, parts(f.Var, chain))
 	f.Body = simplifyBindings(body, first, f)
-	s.setRoot(swap(s.fn.Root().Body, first.loop, f), s.fn.Root().Allocs)
+	s.swap(first.loop, f)
 	out := s.loopOver(f.Var)
 	s.record("fuse", listOf(loops), out)
 	return out

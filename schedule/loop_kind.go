@@ -37,7 +37,7 @@ func (s *Schedule) setKind(step string, l Loop, kind tir.LoopKind) {
 	}
 	c := *p.loop
 	c.Kind, c.Thread = kind, ""
-	s.setRoot(swap(s.fn.Root().Body, p.loop, &c), s.fn.Root().Allocs)
+	s.swap(p.loop, &c)
 	s.record(step, operands(l))
 }
 

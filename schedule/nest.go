@@ -7,6 +7,11 @@ import (
 	"github.com/texel-ml/texel/tir"
 )
 
+// swap puts statement to in old's place in the function.
+func (s *Schedule) swap(old, to tir.Stmt) {
+	s.setRoot(swap(s.fn.Root().Body, old, to), s.fn.Root().Allocs)
+}
+
 // replaceIn puts statement to in the place of old, which stands in the scope of p, and gives the block around more
 // buffers. Sequences in sequences become one.
 func (s *Schedule) replaceIn(p *place, old, to tir.Stmt, allocs ...*tir.Buffer) {

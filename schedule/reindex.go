@@ -214,11 +214,7 @@ func (r *reindexing) rewrite() string {
 	}
 	copied.Body = &tir.Store{Buffer: target, Indices: targetAt, Value: &tir.Load{Buffer: source, Indices: sourceAt}}
 	copied.Reads, copied.Writes = tir.Accesses(copied)
-	var st tir.Stmt = &tir.BlockRealize{Values: values, Where: where, Block: copied}
-	for n := len(loops) - 1; n >= 0; n-- {
-		loops[n].Body = st
-		st = loops[n]
-	}
+	st := nestOf(loops, &tir.BlockRealize{Values: values, Where: where, Block: copied})
 	w := rewriting{from: r.buf, to: to}
 	w.indices = func([]tir.Expr) []tir.Expr { return own }
 	w.box = func([]tir.Range) []tir.Range { return tir.Point(to, own).Ranges }

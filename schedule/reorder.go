@@ -59,7 +59,6 @@ func (s *Schedule) reorderLoops(step string, loops []Loop) bool {
 	for _, f := range chain {
 		byVar[f.Var] = f
 	}
-	body := chain[len(chain)-1].Body
 	order := slices.Clone(chain)
 	next := 0
 	for i, f := range chain {
@@ -72,12 +71,7 @@ func (s *Schedule) reorderLoops(step string, loops []Loop) bool {
 	if !r.bounds() || !r.blocks() {
 		return false
 	}
-	for i := len(order) - 1; i >= 0; i-- {
-		c := *order[i]
-		c.Body = body
-		body = &c
-	}
-	s.setRoot(swap(s.fn.Root().Body, top.loop, body), s.fn.Root().Allocs)
+	s.swap(top.loop, nestOf(order, chain[len(chain)-1].Body))
 	if why := s.mayOverlap(order); why != "" {
 		s.refuse(step, top.loop.Var.Name, "in the new order, %s", why)
 		return false

@@ -102,12 +102,8 @@ func (s *Schedule) splitLoop(step string, l Loop, tail Tail, factors []Int) []*t
 		return nil
 	}
 	body = simplifyBindings(body, p, c.fors...)
-	for i := len(c.fors) - 1; i >= 0; i-- {
-		c.fors[i].Body = body
-		body = c.fors[i]
-	}
 	c.fors[0].Attrs = c.loop.Attrs
-	s.setRoot(swap(s.fn.Root().Body, c.loop, body), s.fn.Root().Allocs)
+	s.swap(c.loop, nestOf(c.fors, body))
 	return c.fors
 }
 

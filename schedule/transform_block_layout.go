@@ -59,7 +59,7 @@ func (s *Schedule) TransformBlockLayout(b Block, indexMap string) []Loop {
 		return nil
 	}
 	old := p.path[len(p.path)-1-len(nest.loops)]
-	s.setRoot(swap(s.fn.Root().Body, old, nestOf(loops, realize)), s.fn.Root().Allocs)
+	s.swap(old, nestOf(loops, realize))
 	out := s.loopsOver(loops)
 	s.declareAnew()
 	s.record(step, operands(b, m.String()), out)
