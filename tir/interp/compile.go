@@ -258,8 +258,8 @@ func (c *compiler) allocate(b *tir.Buffer) func(*frame) {
 func (c *compiler) loop(n *tir.For) func(*frame) {
 	lo, extent, slot := c.int(n.Min), c.int(n.Extent), c.variable(n.Var)
 	axis := -1
-	if c.device != nil && n.Kind == tir.Bound {
-		if axis = slices.Index(axisNames[:], n.Thread); axis >= 0 {
+	if c.device != nil {
+		if axis = n.Axis(); axis >= 0 {
 			c.device.bound[axis]++
 		}
 	}

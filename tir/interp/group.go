@@ -9,20 +9,12 @@ import (
 	"github.com/texel-ml/texel/tir"
 )
 
-// The grid axes: three of groups, then three of work-items.
-const (
-	gridAxes   = 6
-	threadAxis = 3 // the first of work-items
-)
-
-var axisNames = [gridAxes]string{"blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z"}
-
 // device is the grid of a kernel whose loops are bound to grid axes.
 type device struct {
-	extents [gridAxes]int64
-	bound   [gridAxes]int // loops around what is being compiled
-	shared  []*tir.Buffer // one of each for a group
-	sites   int           // barriers
+	extents [tir.GridAxes]int64
+	bound   [tir.GridAxes]int // loops around what is being compiled
+	shared  []*tir.Buffer     // one of each for a group
+	sites   int               // barriers
 }
 
 // maxItems bounds the work-items of a group.
@@ -36,8 +28,8 @@ func deviceOf(k *tir.Kernel) *device {
 		d.extents[i] = 1
 	}
 	tir.Walk(k.Body, func(n any) bool {
-		if f, ok := n.(*tir.For); ok && f.Kind == tir.Bound {
-			if axis := slices.Index(axisNames[:], f.Thread); axis >= 0 {
+		if f, ok := n.(*tir.For); ok {
+			if axis := f.Axis(); axis >= 0 {
 				found = true
 				if n, ok := tir.AsInt(f.Extent); ok { // one that is not constant is refused when it is compiled
 					d.extents[axis] = max(d.extents[axis], n)
@@ -56,7 +48,7 @@ func deviceOf(k *tir.Kernel) *device {
 // items is the number of work-items of a group.
 func (d *device) items() int64 {
 	total := int64(1)
-	for _, n := range d.extents[threadAxis:] {
+	for _, n := range d.extents[tir.ThreadAxis:] {
 		if n > maxItems {
 			return n
 		}
@@ -88,7 +80,7 @@ func (c *compiler) onlyFirst(b *tir.Buffer) []int {
 	}
 	var axes []int
 	for axis, n := range c.device.extents {
-		if n > 1 && c.device.bound[axis] == 0 && (b.Scope != tir.Shared || axis >= threadAxis) {
+		if n > 1 && c.device.bound[axis] == 0 && (b.Scope != tir.Shared || axis >= tir.ThreadAxis) {
 			axes = append(axes, axis)
 		}
 	}
@@ -147,8 +139,8 @@ func (d *device) run(c *compiler, f *frame, body func(*frame)) {
 		}
 		f.loops++
 		loop, item := f.loops, int64(0)
-		d.each(threadAxis, func(x, y, z int64) {
-			f.ids[threadAxis], f.ids[threadAxis+1], f.ids[threadAxis+2] = x, y, z
+		d.each(tir.ThreadAxis, func(x, y, z int64) {
+			f.ids[tir.ThreadAxis], f.ids[tir.ThreadAxis+1], f.ids[tir.ThreadAxis+2] = x, y, z
 			f.spend(1)
 			item++
 			if frames == nil {
@@ -230,7 +222,7 @@ func (d *device) inTurns(c *compiler, frames []*frame, body func(*frame)) {
 }
 
 // item returns the numbers of a work-item along the axes x, y and z.
-func (f *frame) item() []int64 { return f.ids[threadAxis:] }
+func (f *frame) item() []int64 { return f.ids[tir.ThreadAxis:] }
 
 // pass notes that the work-item has come behind a barrier.
 func (f *frame) pass(b *barrier) {

@@ -163,7 +163,7 @@ type frame struct {
 	mem    []memory  // by buffer
 	boxes  [][]int64 // regions of the open blocks: lo, hi for each axis
 	at     *iteration
-	ids    [gridAxes]int64 // of the work-item
+	ids    [tir.GridAxes]int64 // of the work-item
 	stop   func(*barrier) bool
 }
 

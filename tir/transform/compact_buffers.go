@@ -31,7 +31,7 @@ func (c *compactor) stmt(s tir.Stmt) tir.Stmt {
 			leave := c.a.Scope()
 			defer leave()
 			c.a.BindLoop(n)
-			if axisOf(n) >= threadAxis {
+			if n.Axis() >= tir.ThreadAxis {
 				c.items = append(c.items, n)
 				defer func() { c.items = c.items[:len(c.items)-1] }()
 			}

@@ -59,7 +59,7 @@ const maxPoints = 1 << 20
 // meet reports whether different work-items of one group, and whether work-items of different groups, touch one element
 // by x and then y, and whether that is sure.
 func (b *barriers) meet(x, y *use, c *around, carried *tir.For) (items, groups, sure bool) {
-	var rel [gridAxes]relation
+	var rel [tir.GridAxes]relation
 	free, private := false, isPrivate(x.buf)
 	for axis, n := range b.extents {
 		if n > 1 && (c.bound[axis] == nil || x.bound[axis] != c.bound[axis] || y.bound[axis] != c.bound[axis]) {
@@ -85,7 +85,7 @@ type meeting struct {
 	b       *barriers
 	c       *around
 	carried *tir.For
-	rel     [gridAxes]relation
+	rel     [tir.GridAxes]relation
 	guards  bool // whether points where a guard does not hold are left out
 	points  int
 }
@@ -121,8 +121,8 @@ func (m *meeting) find(x, y *use, guards bool) (items, groups, sure bool) {
 func (m *meeting) perhaps() (items, groups bool) {
 	for axis, r := range m.rel {
 		if r == anyIterations {
-			items = items || axis >= threadAxis
-			groups = groups || axis < threadAxis
+			items = items || axis >= tir.ThreadAxis
+			groups = groups || axis < tir.ThreadAxis
 		}
 	}
 	return items, groups
@@ -412,7 +412,7 @@ type visitor struct {
 	guards  []func() int64
 	indices []func() int64
 	strides []int64
-	axes    [gridAxes]struct {
+	axes    [tir.GridAxes]struct {
 		slot  int // of the loop's variable, -1 for none
 		lo    func() int64
 		count int64
@@ -488,7 +488,7 @@ func (v *visitor) each(f func(element int64, who owner) bool) bool {
 // along calls f for each work-item that makes the access, with the variables of its bound loops set. Along an axis that no
 // loop around is bound to, the first does what it stores for all, and all do the rest.
 func (v *visitor) along(axis int, who owner, f func(owner) bool) bool {
-	if axis == gridAxes {
+	if axis == tir.GridAxes {
 		return f(who)
 	}
 	a := &v.axes[axis]
@@ -501,7 +501,7 @@ func (v *visitor) along(axis int, who owner, f func(owner) bool) bool {
 	}
 	for i := range a.count {
 		next := who
-		if axis < threadAxis {
+		if axis < tir.ThreadAxis {
 			next.group = next.group*v.m.b.extents[axis] + i
 		} else {
 			next.item = next.item*v.m.b.extents[axis] + i

@@ -23,7 +23,7 @@ func ExpandVthreads(k *tir.Kernel, _ Options) (*tir.Kernel, error) {
 	var err error
 	m := &tir.Mapper{Stmt: func(s tir.Stmt) tir.Stmt {
 		f, ok := s.(*tir.For)
-		if !ok || f.Kind != tir.Bound || f.Thread != vthread || err != nil {
+		if !ok || f.Kind != tir.Bound || f.Thread != tir.Vthread || err != nil {
 			return s
 		}
 		n, constant := tir.AsInt(f.Extent)
@@ -41,9 +41,6 @@ func ExpandVthreads(k *tir.Kernel, _ Options) (*tir.Kernel, error) {
 	}
 	return withBody(k, body), nil
 }
-
-// vthread is the grid axis of loops that one work-item runs.
-const vthread = "vthread"
 
 // maxVthreads bounds the copies of a statement.
 const maxVthreads = 256

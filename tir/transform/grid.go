@@ -1,37 +1,19 @@
 package transform
 
 import (
-	"slices"
-
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/arith"
 )
 
-// The grid axes: three of work-groups, then three of work-items.
-const (
-	gridAxes   = 6
-	threadAxis = 3 // the first of work-items
-)
-
-var axisNames = [gridAxes]string{"blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z"}
-
-// axisOf returns the place of the grid axis that a loop is bound to, -1 for none.
-func axisOf(f *tir.For) int {
-	if f.Kind != tir.Bound {
-		return -1
-	}
-	return slices.Index(axisNames[:], f.Thread)
-}
-
 // gridOf returns the extents of a kernel's grid: along each axis, the largest of the loops bound to it, or 1.
-func gridOf(k *tir.Kernel) (extents [gridAxes]int64, err error) {
+func gridOf(k *tir.Kernel) (extents [tir.GridAxes]int64, err error) {
 	for i := range extents {
 		extents[i] = 1
 	}
 	tir.Walk(k.Body, func(n any) bool {
 		if f, ok := n.(*tir.For); ok {
-			if axis := axisOf(f); axis >= 0 {
+			if axis := f.Axis(); axis >= 0 {
 				if n, ok := tir.AsInt(f.Extent); ok && n >= 1 {
 					extents[axis] = max(extents[axis], n)
 				} else if err == nil {

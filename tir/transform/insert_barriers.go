@@ -48,7 +48,7 @@ func InsertBarriers(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 }
 
 type barriers struct {
-	extents [gridAxes]int64
+	extents [tir.GridAxes]int64
 	a       *arith.Analyzer
 	written map[*tir.Buffer]bool
 	err     error
@@ -56,8 +56,8 @@ type barriers struct {
 
 // around is what stands around a statement.
 type around struct {
-	bound  [gridAxes]*tir.For // the innermost loop bound to each axis
-	loops  []*tir.For         // the others, outer first
+	bound  [tir.GridAxes]*tir.For // the innermost loop bound to each axis
+	loops  []*tir.For             // the others, outer first
 	guards []tir.Expr
 	lets   map[*tir.Var]tir.Expr // values, in terms of what is not let
 	items  map[*tir.Var]bool     // variables that differ between the work-items of a group
@@ -69,7 +69,7 @@ type use struct {
 	buf     *tir.Buffer
 	indices []tir.Expr
 	write   bool
-	first   [gridAxes]bool // along an axis without a loop around, only the first work-item does it
+	first   [tir.GridAxes]bool // along an axis without a loop around, only the first work-item does it
 }
 
 // flow is what a statement does, as far as no barrier orders it inside.
@@ -180,7 +180,7 @@ func (b *barriers) stmt(s tir.Stmt, c *around, before []*use) (tir.Stmt, flow) {
 		uses = append(uses, b.use(n.Buffer, n.Indices, true, c)...)
 		for _, u := range uses {
 			for axis := range u.first {
-				u.first[axis] = !isPrivate(n.Buffer) && (axis >= threadAxis || n.Buffer.Scope != tir.Shared)
+				u.first[axis] = !isPrivate(n.Buffer) && (axis >= tir.ThreadAxis || n.Buffer.Scope != tir.Shared)
 			}
 		}
 		return n, flow{first: uses, last: uses}
@@ -294,11 +294,11 @@ func (b *barriers) seq(n *tir.Seq, c *around, before []*use) (tir.Stmt, flow) {
 
 func (b *barriers) loop(n *tir.For, c *around, before []*use) (tir.Stmt, flow) {
 	inner := c.inner()
-	axis := axisOf(n)
+	axis := n.Axis()
 	switch {
 	case axis >= 0:
 		inner.bound[axis] = n
-		if axis >= threadAxis {
+		if axis >= tir.ThreadAxis {
 			inner.items = extend(c.items, n.Var, true)
 		}
 	case b.differs(n.Min, c):

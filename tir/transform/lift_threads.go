@@ -39,11 +39,11 @@ func LiftThreads(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 		return true
 	})
 	l.name(k.Body)
-	body := l.stmt(k.Body, [gridAxes]*tir.For{})
+	body := l.stmt(k.Body, [tir.GridAxes]*tir.For{})
 	if l.err != nil {
 		return nil, l.err
 	}
-	for axis := gridAxes - 1; axis >= 0; axis-- {
+	for axis := tir.GridAxes - 1; axis >= 0; axis-- {
 		if f := l.loops[outward[axis]]; f != nil {
 			c := *f
 			c.Body = body
@@ -54,11 +54,11 @@ func LiftThreads(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 }
 
 // outward lists the axes as their loops nest, outer first.
-var outward = [gridAxes]int{2, 1, 0, 5, 4, 3}
+var outward = [tir.GridAxes]int{2, 1, 0, 5, 4, 3}
 
 type lifter struct {
-	extents [gridAxes]int64
-	loops   [gridAxes]*tir.For // of the result, without bodies
+	extents [tir.GridAxes]int64
+	loops   [tir.GridAxes]*tir.For // of the result, without bodies
 	private map[*tir.Buffer]bool
 	err     error
 }
@@ -73,26 +73,26 @@ func Lifted(k *tir.Kernel) bool {
 
 // lifted reports whether all bound loops nest at the top, each of its own axis and all of its extent.
 func (l *lifter) lifted(s tir.Stmt) bool {
-	var seen [gridAxes]bool
+	var seen [tir.GridAxes]bool
 	items := false
 	for {
 		f, ok := s.(*tir.For)
 		if !ok {
 			break
 		}
-		axis := axisOf(f)
+		axis := f.Axis()
 		if axis < 0 {
 			break
 		}
-		if n, _ := tir.AsInt(f.Extent); seen[axis] || n != l.extents[axis] || axis < threadAxis && items {
+		if n, _ := tir.AsInt(f.Extent); seen[axis] || n != l.extents[axis] || axis < tir.ThreadAxis && items {
 			return false
 		}
-		seen[axis], items, s = true, items || axis >= threadAxis, f.Body
+		seen[axis], items, s = true, items || axis >= tir.ThreadAxis, f.Body
 	}
 	below := false
 	tir.Walk(s, func(n any) bool {
 		f, ok := n.(*tir.For)
-		below = below || ok && axisOf(f) >= 0
+		below = below || ok && f.Axis() >= 0
 		_, isExpr := n.(tir.Expr)
 		return !below && !isExpr
 	})
@@ -103,7 +103,7 @@ func (l *lifter) lifted(s tir.Stmt) bool {
 func (l *lifter) name(s tir.Stmt) {
 	tir.Walk(s, func(n any) bool {
 		if f, ok := n.(*tir.For); ok {
-			if axis := axisOf(f); axis >= 0 && (l.loops[axis] == nil || !tir.IsConst(l.loops[axis].Min, 0)) {
+			if axis := f.Axis(); axis >= 0 && (l.loops[axis] == nil || !tir.IsConst(l.loops[axis].Min, 0)) {
 				c := *f
 				c.Extent, c.Body = tir.I(int(l.extents[axis])), nil
 				l.loops[axis] = &c
@@ -120,12 +120,12 @@ func (l *lifter) name(s tir.Stmt) {
 }
 
 // stmt rewrites what stands in the given bound loops.
-func (l *lifter) stmt(s tir.Stmt, around [gridAxes]*tir.For) tir.Stmt {
+func (l *lifter) stmt(s tir.Stmt, around [tir.GridAxes]*tir.For) tir.Stmt {
 	m := &tir.Mapper{}
 	m.Enter = func(s tir.Stmt) (tir.Stmt, bool) {
 		switch n := s.(type) {
 		case *tir.For:
-			if axis := axisOf(n); axis >= 0 {
+			if axis := n.Axis(); axis >= 0 {
 				return l.loop(n, axis, around), true
 			}
 		case *tir.Store:
@@ -134,7 +134,7 @@ func (l *lifter) stmt(s tir.Stmt, around [gridAxes]*tir.For) tir.Stmt {
 			}
 			var first tir.Expr
 			for axis, f := range l.loops {
-				if f != nil && around[axis] == nil && l.extents[axis] > 1 && (n.Buffer.Scope != tir.Shared || axis >= threadAxis) {
+				if f != nil && around[axis] == nil && l.extents[axis] > 1 && (n.Buffer.Scope != tir.Shared || axis >= tir.ThreadAxis) {
 					first = tir.All(first, &tir.Binary{Op: tir.EQ, A: f.Var, B: tir.I(0)})
 				}
 			}
@@ -149,7 +149,7 @@ func (l *lifter) stmt(s tir.Stmt, around [gridAxes]*tir.For) tir.Stmt {
 }
 
 // loop returns the body of a bound loop for the work-item's own iteration.
-func (l *lifter) loop(n *tir.For, axis int, around [gridAxes]*tir.For) tir.Stmt {
+func (l *lifter) loop(n *tir.For, axis int, around [tir.GridAxes]*tir.For) tir.Stmt {
 	if outer := around[axis]; outer != nil {
 		switch {
 		case tir.Uses(n.Body, outer.Var):
