@@ -29,8 +29,5 @@ func (s *Schedule) Definition(b Block) *tir.Block {
 
 // Has reports whether the function still has a block named name.
 func (s *Schedule) Has(name string) bool {
-	return s.err == nil && s.find(func(st tir.Stmt) bool {
-		r, ok := st.(*tir.BlockRealize)
-		return ok && r.Block.Name == name
-	}) != nil
+	return s.err == nil && s.findBlock(name) != nil
 }

@@ -141,7 +141,7 @@ func (s *Schedule) bufferNamed(name string) bool {
 
 func (s *Schedule) blockName(name string) string {
 	base := name
-	for n := 1; s.find(func(st tir.Stmt) bool { r, ok := st.(*tir.BlockRealize); return ok && r.Block.Name == name }) != nil; n++ {
+	for n := 1; s.findBlock(name) != nil; n++ {
 		name = fmt.Sprintf("%s%d", base, n)
 	}
 	return name

@@ -197,18 +197,25 @@ func (f *flow) touch(c *place, r tir.Region, loops []*tir.For) touch {
 	return t
 }
 
-// sharedBy says which of the buffers iterations of a parallel, vectorized or bound loop share, after a block was moved; it is
-// empty when there is none. A buffer that each iteration has for itself is as it was.
-func (s *Schedule) sharedBy(which func(buf *tir.Buffer) bool) string {
-	for _, l := range allLoops(s.fn.Root().Body) {
+// concurrent returns the places of those of loops whose iterations run at the same time; what is in an opaque block has none.
+func (s *Schedule) concurrent(loops []*tir.For) []*place {
+	var list []*place
+	for _, l := range loops {
 		if l.Kind == tir.Serial || l.Kind == tir.Unrolled {
 			continue
 		}
-		at := s.find(func(st tir.Stmt) bool { f, ok := st.(*tir.For); return ok && f.Var == l.Var })
-		if at == nil {
-			continue // in an opaque block
+		if at := s.findLoop(l.Var); at != nil {
+			list = append(list, at)
 		}
-		f := insideOf(at)
+	}
+	return list
+}
+
+// sharedBy says which of the buffers iterations of a parallel, vectorized or bound loop share, after a block was moved; it is
+// empty when there is none. A buffer that each iteration has for itself is as it was.
+func (s *Schedule) sharedBy(which func(buf *tir.Buffer) bool) string {
+	for _, at := range s.concurrent(allLoops(s.fn.Root().Body)) {
+		l, f := at.loop, insideOf(at)
 		for _, buf := range f.written() {
 			if !which(buf) || s.onlyInside(at, buf, l.Kind, l.Thread) {
 				continue
@@ -238,14 +245,8 @@ func (s *Schedule) kindsInside(f *tir.For) string {
 }
 
 func (s *Schedule) mayOverlap(loops []*tir.For) string {
-	for _, l := range loops {
-		if l.Kind == tir.Serial || l.Kind == tir.Unrolled {
-			continue
-		}
-		at := s.find(func(st tir.Stmt) bool { f, ok := st.(*tir.For); return ok && f.Var == l.Var })
-		if at == nil {
-			continue // in an opaque block
-		}
+	for _, at := range s.concurrent(loops) {
+		l := at.loop
 		if why := s.mayNotOverlap(at, l.Kind, l.Thread); why != "" {
 			return "in the " + l.Kind.String() + " loop " + l.Var.Name + ", " + why
 		}

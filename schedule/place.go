@@ -86,14 +86,27 @@ func (s *Schedule) find(match func(tir.Stmt) bool) *place {
 	return found
 }
 
+// findBlock returns the place of the block with that name, or nil.
+func (s *Schedule) findBlock(name string) *place {
+	return s.find(func(st tir.Stmt) bool {
+		r, ok := st.(*tir.BlockRealize)
+		return ok && r.Block.Name == name
+	})
+}
+
+// findLoop returns the place of the loop over v, or nil.
+func (s *Schedule) findLoop(v *tir.Var) *place {
+	return s.find(func(st tir.Stmt) bool {
+		f, ok := st.(*tir.For)
+		return ok && f.Var == v
+	})
+}
+
 func (s *Schedule) block(step string, b Block) *place {
 	if s.err != nil {
 		return nil
 	}
-	p := s.find(func(st tir.Stmt) bool {
-		r, ok := st.(*tir.BlockRealize)
-		return ok && r.Block.Name == b.name
-	})
+	p := s.findBlock(b.name)
 	if p == nil {
 		s.refuse(step, b.name, "no block has this name; it was inlined or never existed")
 	}
@@ -108,10 +121,7 @@ func (s *Schedule) loop(step string, l Loop) *place {
 		s.refuse(step, "", "the loop is empty: it comes from a step that gave none")
 		return nil
 	}
-	p := s.find(func(st tir.Stmt) bool {
-		f, ok := st.(*tir.For)
-		return ok && f.Var == l.v
-	})
+	p := s.findLoop(l.v)
 	if p == nil {
 		s.refuse(step, l.v.Name, "no loop runs over this variable; it was split, fused or moved away")
 	}
