@@ -216,7 +216,7 @@ func (c *kernelChecker) loop(n *tir.For) error {
 	}
 	allowed := map[tir.LoopKind]On{tir.Serial: Both, tir.Parallel: c.row.Parallel, tir.Vectorized: c.row.Vectorized, tir.Unrolled: c.row.Unrolled,
 		tir.Bound: c.row.Bound}
-	if n.Kind == tir.Bound && n.Thread == "vthread" {
+	if n.Kind == tir.Bound && n.Thread == tir.Vthread {
 		allowed[tir.Bound] = c.row.Vthread
 	}
 	if !c.may(allowed[n.Kind]) {
@@ -232,14 +232,14 @@ func (c *kernelChecker) loop(n *tir.For) error {
 	case n.Kind == tir.Parallel || n.Kind == tir.Vectorized:
 		c.split = append(c.split, "a "+n.Kind.String()+" loop")
 		defer func() { c.split = c.split[:len(c.split)-1] }()
-	case n.Kind != tir.Bound || n.Thread == "vthread":
+	case n.Kind != tir.Bound || n.Thread == tir.Vthread:
 		leave := c.splits(tir.Bin(tir.Add, n.Min, n.Extent), "a loop whose bounds")
 		defer leave()
 	default:
 		if err := c.boundLoop(n); err != nil {
 			return err
 		}
-		differs = strings.HasPrefix(n.Thread, "threadIdx.")
+		differs = n.Axis() >= tir.ThreadAxis
 		c.bound = append(c.bound, n)
 		defer func() { c.bound = c.bound[:len(c.bound)-1] }()
 		defer c.item(n.Var, differs)()
@@ -253,7 +253,7 @@ func (c *kernelChecker) loop(n *tir.For) error {
 
 // boundLoop checks a loop that is bound to an axis of the grid.
 func (c *kernelChecker) boundLoop(n *tir.For) error {
-	if !GridAxis(n.Thread) {
+	if n.Axis() < 0 {
 		return fmt.Errorf("loop %s is bound to %q, which is no grid axis", n.Var.Name, n.Thread)
 	}
 	if extent, ok := tir.AsInt(n.Extent); !ok || extent < 1 {

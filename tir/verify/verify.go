@@ -12,7 +12,6 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tensor"
@@ -177,21 +176,12 @@ func (v *verifier) value(what string, e tir.Expr, want tir.Type) error {
 	return v.loads(e)
 }
 
-// GridAxis reports whether a loop may be bound to an axis of that name.
-func GridAxis(name string) bool {
-	axis, ok := strings.CutPrefix(name, "blockIdx.")
-	if !ok {
-		axis, ok = strings.CutPrefix(name, "threadIdx.")
-	}
-	return name == "vthread" || ok && (axis == "x" || axis == "y" || axis == "z")
-}
-
 func (v *verifier) loop(n *tir.For) error {
 	if n.Var == nil {
 		return fmt.Errorf("a loop has no variable")
 	}
 	if n.Kind == tir.Bound {
-		if !GridAxis(n.Thread) {
+		if n.Axis() < 0 && n.Thread != tir.Vthread {
 			v.node = n.Var.Name
 			return fmt.Errorf("the loop is bound to %q, which is no grid axis", n.Thread)
 		}
