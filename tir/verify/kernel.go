@@ -214,12 +214,7 @@ func (c *kernelChecker) loop(n *tir.For) error {
 			return err
 		}
 	}
-	allowed := map[tir.LoopKind]On{tir.Serial: Both, tir.Parallel: c.row.Parallel, tir.Vectorized: c.row.Vectorized, tir.Unrolled: c.row.Unrolled,
-		tir.Bound: c.row.Bound}
-	if n.Kind == tir.Bound && n.Thread == tir.Vthread {
-		allowed[tir.Bound] = c.row.Vthread
-	}
-	if !c.may(allowed[n.Kind]) {
+	if !c.may(c.row.loops(n)) {
 		return fmt.Errorf("loop %s is still %v", n.Var.Name, n.Kind)
 	}
 	undo, err := c.scope.Var(n.Var)
@@ -227,27 +222,24 @@ func (c *kernelChecker) loop(n *tir.For) error {
 		return err
 	}
 	defer undo()
-	differs := c.differs(n.Min)
-	switch {
-	case n.Kind == tir.Parallel || n.Kind == tir.Vectorized:
-		c.split = append(c.split, "a "+n.Kind.String()+" loop")
-		defer func() { c.split = c.split[:len(c.split)-1] }()
-	case n.Kind != tir.Bound || n.Thread == tir.Vthread:
-		leave := c.splits(tir.Bin(tir.Add, n.Min, n.Extent), "a loop whose bounds")
-		defer leave()
-	default:
+	if n.Kind == tir.Bound && n.Thread != tir.Vthread {
 		if err := c.boundLoop(n); err != nil {
 			return err
 		}
-		differs = n.Axis() >= tir.ThreadAxis
 		c.bound = append(c.bound, n)
 		defer func() { c.bound = c.bound[:len(c.bound)-1] }()
-		defer c.item(n.Var, differs)()
+		defer c.item(n.Var, n.Axis() >= tir.ThreadAxis)()
 		return c.stmt(n.Body)
 	}
 	c.inside++
 	defer func() { c.inside-- }()
-	defer c.item(n.Var, differs)()
+	if n.Kind == tir.Parallel || n.Kind == tir.Vectorized {
+		c.split = append(c.split, "a "+n.Kind.String()+" loop")
+		defer func() { c.split = c.split[:len(c.split)-1] }()
+	} else {
+		defer c.splits(tir.Bin(tir.Add, n.Min, n.Extent), "a loop whose bounds")()
+	}
+	defer c.item(n.Var, c.differs(n.Min))()
 	return c.stmt(n.Body)
 }
 

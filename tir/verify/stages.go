@@ -1,5 +1,7 @@
 package verify
 
+import "github.com/texel-ml/texel/tir"
+
 // On says for which kind of device something may be in a kernel.
 type On uint8
 
@@ -24,6 +26,24 @@ type Stage struct {
 	Barriers   On     // barriers
 	Grid       On     // a grid variable
 	Final      On     // what emitters take: vectors along the last axis of what is stored, whole texels
+}
+
+// loops says for which devices a loop like f may be there.
+func (s Stage) loops(f *tir.For) On {
+	switch f.Kind {
+	case tir.Serial:
+		return Both
+	case tir.Parallel:
+		return s.Parallel
+	case tir.Vectorized:
+		return s.Vectorized
+	case tir.Unrolled:
+		return s.Unrolled
+	}
+	if f.Thread == tir.Vthread {
+		return s.Vthread
+	}
+	return s.Bound
 }
 
 // stages are the rows in the order of the passes. A row differs from the one above by what its pass carries out. Parallel
