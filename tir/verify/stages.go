@@ -39,11 +39,13 @@ func (s Stage) loops(f *tir.For) On {
 		return s.Vectorized
 	case tir.Unrolled:
 		return s.Unrolled
+	case tir.Bound:
+		if f.Thread == tir.Vthread {
+			return s.Vthread
+		}
+		return s.Bound
 	}
-	if f.Thread == tir.Vthread {
-		return s.Vthread
-	}
-	return s.Bound
+	return None
 }
 
 // stages are the rows in the order of the passes. A row differs from the one above by what its pass carries out. Parallel
