@@ -102,20 +102,8 @@ func (in *inlining) readers(st *tir.Store) bool {
 // shares with the writer.
 func (in *inlining) sameIteration(r *run, buf *tir.Buffer) bool {
 	p := in.s.block(in.step, Block{name: in.block.Name})
-	a := arith.New()
-	for _, b := range p.blocks {
-		bindIters(a, b.Block)
-	}
-	all := flowOf(in.s.scopeOf(p), a)
-	var w, c *place
-	for _, x := range all.places {
-		if x.realize == p.realize {
-			w = x
-		}
-		if x.realize == r.realize {
-			c = x
-		}
-	}
+	all := in.s.beside(p)
+	w, c := all.at(p.realize), all.at(r.realize)
 	return w != nil && c != nil && !slices.ContainsFunc(c.realize.Block.Reads, func(g tir.Region) bool {
 		return g.Buffer == buf && !all.covers(w, c, g)
 	})

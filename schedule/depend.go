@@ -113,6 +113,21 @@ func flowOf(st tir.Stmt, a *arith.Analyzer) *flow {
 	return f
 }
 
+// beside looks at the blocks of the scope that p, a block, stands in.
+func (s *Schedule) beside(p *place) *flow {
+	return flowOf(s.scopeOf(p), (&place{blocks: p.blocks}).analyzer())
+}
+
+// at returns the place of a realization, or nil.
+func (f *flow) at(r *tir.BlockRealize) *place {
+	for _, c := range f.places {
+		if c.realize == r {
+			return c
+		}
+	}
+	return nil
+}
+
 func (f *flow) visit(st tir.Stmt, loops []*tir.For, maybe, vague bool) {
 	switch n := st.(type) {
 	case *tir.For:
@@ -138,15 +153,6 @@ func insideOf(p *place) *flow {
 	a := p.analyzer()
 	a.BindLoop(p.loop)
 	return flowOf(p.loop.Body, a)
-}
-
-// sharedLoops is how many loops two places have in common.
-func sharedLoops(x, y *place) int {
-	n := 0
-	for n < len(x.loops) && n < len(y.loops) && x.loops[n].Var == y.loops[n].Var {
-		n++
-	}
-	return n
 }
 
 // box returns what the realization at c touches of a region as its loops from the given one on run. An axis on which
@@ -235,7 +241,7 @@ func (f *flow) complete(c *place, from int) bool {
 // covers reports whether the writer at w, which runs before the reader at c, certainly writes all that c reads of a
 // region in the same iteration of the loops that both share.
 func (f *flow) covers(w, c *place, r tir.Region) bool {
-	shared := sharedLoops(w, c)
+	shared := together(w.loops, c.loops)
 	if f.maybe[w] || f.vague[w] || f.vague[c] || !writes(w.realize.Block, r.Buffer) || !f.complete(w, shared) {
 		return false
 	}

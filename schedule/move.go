@@ -83,7 +83,7 @@ func numberOf(runs []*run, st tir.Stmt) int {
 	return slices.IndexFunc(runs, func(r *run) bool { return r.realize == inside[0].realize })
 }
 
-// together is how many loops two runs share.
+// together is how many loops two blocks share, of those around each.
 func together(x, y []*tir.For) int {
 	n := 0
 	for n < len(x) && n < len(y) && x[n].Var == y[n].Var {

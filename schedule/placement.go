@@ -190,18 +190,14 @@ func (m *placing) put(st tir.Stmt, index int, bounds func(body []tir.Stmt) (firs
 // each iteration computes what they read, or all that can be computed, which is what it did before and more.
 func (m *placing) settled() bool {
 	p := m.s.block(m.step, Block{name: m.block.Name})
-	a := arith.New()
-	for _, b := range p.blocks {
-		bindIters(a, b.Block)
-	}
-	all := flowOf(m.s.scopeOf(p), a)
+	all := m.s.beside(p)
 	own := slices.IndexFunc(all.places, func(c *place) bool { return c.realize == p.realize })
 	at := all.places[own]
 	for _, r := range m.block.Reads {
 		shared, found := false, false
 		for i, w := range all.places {
 			if i != own && writes(w.realize.Block, r.Buffer) {
-				shared = shared || sharedLoops(w, at) > 0
+				shared = shared || together(w.loops, at.loops) > 0
 				found = found || i < own && all.covers(w, at, r)
 			}
 		}

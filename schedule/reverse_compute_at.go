@@ -108,11 +108,7 @@ func (m *placing) supply(bufs map[*tir.Buffer]bool) (map[*tir.Var]tir.Range, boo
 // writtenInFull reports whether a block inside the loop writes all of a region that the block reads where it stands now,
 // over all iterations of the loops that they do not share.
 func (m *placing) writtenInFull(r tir.Region) bool {
-	a := arith.New()
-	for _, b := range m.p.blocks {
-		bindIters(a, b.Block)
-	}
-	all := flowOf(m.s.scopeOf(m.p), a)
+	all := m.s.beside(m.p)
 	at := slices.IndexFunc(all.places, func(c *place) bool { return c.realize == m.p.realize })
 	return slices.ContainsFunc(all.places[:at], func(w *place) bool {
 		return slices.ContainsFunc(w.loops, func(l *tir.For) bool { return l.Var == m.at.loop.Var }) && all.covers(w, all.places[at], r)

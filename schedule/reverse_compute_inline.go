@@ -145,20 +145,8 @@ func (m *folding) invert() bool {
 // readsWritten reports whether each instance of the block reads what an instance of the producer wrote: it has one to run
 // with.
 func (m *folding) readsWritten() bool {
-	a := arith.New()
-	for _, b := range m.p.blocks {
-		bindIters(a, b.Block)
-	}
-	all := flowOf(m.s.scopeOf(m.p), a)
-	var q, c *place
-	for _, x := range all.places {
-		switch x.realize {
-		case m.producer.realize:
-			q = x
-		case m.p.realize:
-			c = x
-		}
-	}
+	all := m.s.beside(m.p)
+	q, c := all.at(m.producer.realize), all.at(m.p.realize)
 	return q != nil && c != nil && !slices.ContainsFunc(m.block.Reads, func(r tir.Region) bool { return r.Buffer == m.buf && !(inBuffer(m.block, r) && all.covers(q, c, r)) })
 }
 
