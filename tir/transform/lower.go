@@ -164,12 +164,6 @@ func withKernels(g *tir.Program, kernels []*tir.Kernel) *tir.Program {
 	return &c
 }
 
-// CheckLowered returns an error, an internal one, when a kernel is not of the form that emitters take: the last row of
-// verify.Stages.
-func CheckLowered(k *tir.Kernel, opts Options) error {
-	return check([]*tir.Kernel{k}, len(Passes())-1, opts)
-}
-
 // check holds kernels against the row of the pass at a place of the list.
 func check(kernels []*tir.Kernel, place int, opts Options) error {
 	on := verify.CPU
