@@ -217,11 +217,7 @@ func (a *Analyzer) fact(d linear) {
 			if !known {
 				b = typeBounds(v.DType)
 			}
-			if k := d.terms[0].k; k > 0 { // k·v <= -c - 1, which is ^c
-				b.hi = min(b.hi, floorDiv(^d.c, k))
-			} else {
-				b.lo = max(b.lo, addSat(floorDiv(d.c, -k), 1))
-			}
+			b = b.within(below(d.terms[0].k, d.c))
 			a.set(v, between(b.lo, b.hi))
 			return
 		}

@@ -32,6 +32,14 @@ func (b interval) union(o interval) interval { return interval{min(b.lo, o.lo), 
 // within narrows b to o.
 func (b interval) within(o interval) interval { return interval{max(b.lo, o.lo), min(b.hi, o.hi)} }
 
+// below returns the interval of x where k·x + c < 0.
+func below(k, c int64) interval {
+	if k > 0 { // k·x <= -c - 1, which is ^c
+		return interval{minInt, floorDiv(^c, k)}
+	}
+	return interval{addSat(floorDiv(c, -k), 1), maxInt}
+}
+
 // add returns a + b; false when that is outside [-maxInt, maxInt].
 func add(a, b int64) (int64, bool) {
 	s := a + b

@@ -99,7 +99,7 @@ func (m *IterMap) uses() map[*tir.Var][]int {
 func (m *IterMap) unused(uses map[*tir.Var][]int) error {
 	for _, x := range m.digits {
 		if x.extent > 1 && len(uses[x.v]) == 0 {
-			return diag.Invalid(iterStep, "", "overlap: %s takes %d values and none of the results depends on it", spell(x.term.expr()), x.extent)
+			return diag.Invalid(iterStep, "", "overlap: %s takes %d values and none of the results depends on it", x.name(), x.extent)
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (m *IterMap) fills(i int, extent int64, uses map[*tir.Var][]int) error {
 	lo, hi := base.c, base.c
 	for _, s := range list {
 		if in := uses[s.x.v]; len(in) > 1 {
-			return diag.Unsupported(iterStep, "", "%s is in values %d and %d", spell(s.x.term.expr()), in[0], in[1])
+			return diag.Unsupported(iterStep, "", "%s is in values %d and %d", s.x.name(), in[0], in[1])
 		}
 		reach, fits := mul(s.k, s.x.extent-1)
 		ok, ok2 := true, true
@@ -154,14 +154,13 @@ func (m *IterMap) fills(i int, extent int64, uses map[*tir.Var][]int) error {
 	want := int64(1)
 	for n := len(list) - 1; n >= 0; n-- {
 		s := list[n]
-		what := spell(s.x.term.expr())
 		switch k := abs(s.k); {
 		case k < want:
-			return diag.Invalid(iterStep, "", "overlap: %s moves by %d with %s, and what moves it less takes %d values", m.name(i), k, what, want)
+			return diag.Invalid(iterStep, "", "overlap: %s moves by %d with %s, and what moves it less takes %d values", m.name(i), k, s.x.name(), want)
 		case k > want && n == len(list)-1:
-			return diag.Invalid(iterStep, "", "gap: %s moves by %d at least, with %s", m.name(i), k, what)
+			return diag.Invalid(iterStep, "", "gap: %s moves by %d at least, with %s", m.name(i), k, s.x.name())
 		case k > want:
-			return diag.Invalid(iterStep, "", "gap: %s moves by %d with %s, and what moves it less takes %d values", m.name(i), k, what, want)
+			return diag.Invalid(iterStep, "", "gap: %s moves by %d with %s, and what moves it less takes %d values", m.name(i), k, s.x.name(), want)
 		}
 		var fits bool
 		if want, fits = mul(want, s.x.extent); !fits {
@@ -199,7 +198,7 @@ func (m *IterMap) Injective() error {
 	}
 	for _, x := range m.digits {
 		if x.extent > 1 && !known[x] {
-			return diag.Unsupported(iterStep, "", "%s cannot be told from the values", spell(x.term.expr()))
+			return diag.Unsupported(iterStep, "", "%s cannot be told from the values", x.name())
 		}
 	}
 	return nil

@@ -241,14 +241,6 @@ func (s *iterSolver) turn() bool {
 	return false
 }
 
-// below returns the range of v where k·v + c < 0.
-func below(k, c int64) interval {
-	if k > 0 {
-		return interval{minInt, floorDiv(^c, k)}
-	}
-	return interval{addSat(floorDiv(c, -k), 1), maxInt}
-}
-
 // fuseCondition uses up a condition whose variables are the digits of a number: that number becomes the variable.
 func (s *iterSolver) fuseCondition() bool {
 	for i, c := range s.where {

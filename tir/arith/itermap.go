@@ -61,6 +61,9 @@ type digit struct {
 	term   IterTerm
 }
 
+// name spells a digit for an error.
+func (x *digit) name() string { return spell(x.term.expr()) }
+
 // partial says that of the product of some digits only a beginning is in the domain: points of box.
 type partial struct {
 	what        tir.Expr
@@ -157,15 +160,7 @@ func (s *IterSource) expr() tir.Expr {
 	if s.Var != nil {
 		return tir.Minus(s.Var, tir.I(int(s.Min)))
 	}
-	e := s.Fused.Base
-	for i, t := range s.Fused.Terms {
-		if i == 0 && tir.IsConst(e, 0) {
-			e = t.expr()
-			continue
-		}
-		e = tir.Plus(e, t.expr())
-	}
-	return e
+	return s.Fused.Expr()
 }
 
 // Expr returns the sum as an expression of the domain's variables.

@@ -52,10 +52,8 @@ func (a *Analyzer) residues(e tir.Expr) residues {
 			step = residuesOf(gcd(step.m, step.r), 0)
 		}
 		return a.residues(n.Base).plus(step).wrapped()
-	case *tir.Select:
-		return a.residues(n.Then).union(a.residues(n.Else))
-	case *tir.Cast:
-		return a.castResidues(n)
+	case *tir.Select, *tir.Cast:
+		return a.atomResidues(e)
 	}
 	return anyInteger
 }
@@ -80,22 +78,20 @@ func (a *Analyzer) modular(l linear) residues {
 
 // atomResidues is Modular of a term.
 func (a *Analyzer) atomResidues(e tir.Expr) residues {
-	n, ok := e.(*tir.Binary)
-	if !ok {
-		if v, ok := e.(*tir.Var); ok {
-			return a.varResidues(v)
-		}
-		if _, ok := e.(*tir.Load); ok {
-			return anyInteger
-		}
-		if s, ok := e.(*tir.Select); ok {
-			return a.residues(s.Then).union(a.residues(s.Else))
-		}
-		if c, ok := e.(*tir.Cast); ok {
-			return a.castResidues(c)
-		}
-		return anyInteger
+	switch n := e.(type) {
+	case *tir.Var:
+		return a.varResidues(n)
+	case *tir.Select:
+		return a.residues(n.Then).union(a.residues(n.Else))
+	case *tir.Cast:
+		return a.castResidues(n)
+	case *tir.Binary:
+		return a.binaryResidues(n)
 	}
+	return anyInteger
+}
+
+func (a *Analyzer) binaryResidues(n *tir.Binary) residues {
 	switch n.Op {
 	case tir.Add, tir.Sub, tir.Mul:
 		x, y := a.residues(n.A), a.residues(n.B)
