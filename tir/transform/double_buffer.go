@@ -75,7 +75,7 @@ func doubleIn(f *tir.For) (tir.Stmt, error) {
 	if len(halves) == 0 {
 		return f, nil
 	}
-	var out tir.Stmt = tir.Block1(append(before, f)...)
+	out := tir.Block1(append(before, f)...)
 	for _, h := range slices.Backward(halves) {
 		out = &tir.Allocate{Buffer: h, Body: out}
 	}
@@ -93,8 +93,8 @@ func ownDouble(s tir.Stmt) *tir.Allocate {
 	return nil
 }
 
-// doubleOne carries out one allocation: it returns what goes before the loop, and the loop.
-func doubleOne(f *tir.For, a *tir.Allocate) (before []tir.Stmt, loop *tir.For, half *tir.Buffer, err error) {
+// doubleOne carries out one allocation: it returns what goes before the loop, the loop, and the buffer of the halves.
+func doubleOne(f *tir.For, a *tir.Allocate) (before []tir.Stmt, loop *tir.For, halves *tir.Buffer, err error) {
 	chain, list := wrappers(f.Body)
 	var fills, uses []tir.Stmt
 	for _, s := range list {
@@ -107,14 +107,8 @@ func doubleOne(f *tir.For, a *tir.Allocate) (before []tir.Stmt, loop *tir.For, h
 	if err := fillsAlone(a.Buffer, fills, uses); err != nil {
 		return nil, nil, nil, err
 	}
-	to := *a.Buffer
-	to.Shape = append([]int{2}, a.Buffer.Shape...)
-	if a.Buffer.Strides != nil {
-		to.Strides = append([]int{footprint(a.Buffer)}, a.Buffer.Strides...)
-	}
-	in := func(s tir.Stmt, half tir.Expr) tir.Stmt {
-		return tir.ReplaceBuffer(s, a.Buffer, &to, func(idx []tir.Expr) []tir.Expr { return slices.Insert(slices.Clone(idx), 0, half) })
-	}
+	halves = copiesOf(a.Buffer, 2)
+	in := func(s tir.Stmt, half tir.Expr) tir.Stmt { return inCopy(s, a.Buffer, halves, half) }
 	turn := tir.Minus(f.Var, f.Min)
 	next := tir.Plus(f.Var, tir.I(1))
 	more := tir.Bin(tir.LT, tir.Plus(turn, tir.I(1)), f.Extent)
@@ -145,7 +139,7 @@ func doubleOne(f *tir.For, a *tir.Allocate) (before []tir.Stmt, loop *tir.For, h
 			}
 		}
 	}
-	return before, &c, &to, nil
+	return before, &c, halves, nil
 }
 
 // wrappers returns the lets and allocations around the statements of a loop's body, and the statements.

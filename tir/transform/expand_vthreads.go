@@ -2,7 +2,6 @@ package transform
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
@@ -70,7 +69,7 @@ func (e *vthreads) findWide() {
 			switch n := s.(type) {
 			case *tir.Store:
 				if inside[n.Buffer] && e.wide[n.Buffer] == nil && (differs || e.differs(n)) {
-					e.wide[n.Buffer] = e.widen(n.Buffer)
+					e.wide[n.Buffer] = copiesOf(n.Buffer, e.n)
 					grown = true
 				}
 			case *tir.For:
@@ -93,16 +92,6 @@ func (e *vthreads) findWide() {
 		}
 		walk(e.loop.Body, false)
 	}
-}
-
-// widen returns a buffer with an axis of iterations in front.
-func (e *vthreads) widen(b *tir.Buffer) *tir.Buffer {
-	to := *b
-	to.Shape = append([]int{e.n}, b.Shape...)
-	if b.Strides != nil {
-		to.Strides = append([]int{footprint(b)}, b.Strides...)
-	}
-	return &to
 }
 
 // differs reports whether something depends on the iteration.
@@ -166,7 +155,7 @@ func (e *vthreads) stmt(s tir.Stmt) tir.Stmt {
 func (e *vthreads) each(s tir.Stmt) tir.Stmt {
 	at := tir.Minus(e.loop.Var, e.loop.Min)
 	for from, to := range e.wide {
-		s = tir.ReplaceBuffer(s, from, to, func(idx []tir.Expr) []tir.Expr { return slices.Insert(slices.Clone(idx), 0, at) })
+		s = inCopy(s, from, to, at)
 	}
 	return &tir.For{Var: e.loop.Var, Min: e.loop.Min, Extent: tir.I(e.n), Kind: tir.Unrolled, Body: s}
 }

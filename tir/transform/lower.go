@@ -7,6 +7,8 @@
 package transform
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/verify"
@@ -144,7 +146,7 @@ func run(g *tir.Program, place int, opts Options) (*tir.Program, error) {
 		}
 		g.Stage = PassName(i)
 		if opts.Observe != nil {
-			opts.Observe(passes[i].Name, append([]*tir.Kernel(nil), g.Kernels...))
+			opts.Observe(passes[i].Name, slices.Clone(g.Kernels))
 		}
 		if opts.Dump != nil {
 			opts.Dump(withKernels(g, g.Kernels))
@@ -210,4 +212,19 @@ func accesses(root any, b *tir.Buffer) (read, written bool) {
 		return true
 	})
 	return read, written
+}
+
+// copiesOf returns a buffer of n copies of b: with one more axis in front.
+func copiesOf(b *tir.Buffer, n int) *tir.Buffer {
+	to := *b
+	to.Shape = append([]int{n}, b.Shape...)
+	if b.Strides != nil {
+		to.Strides = append([]int{footprint(b)}, b.Strides...)
+	}
+	return &to
+}
+
+// inCopy returns s with copy at of the buffer to, of copies of from, in place of from.
+func inCopy(s tir.Stmt, from, to *tir.Buffer, at tir.Expr) tir.Stmt {
+	return tir.ReplaceBuffer(s, from, to, func(idx []tir.Expr) []tir.Expr { return slices.Insert(slices.Clone(idx), 0, at) })
 }
