@@ -338,13 +338,8 @@ func (c *cutting) initial(name string) tir.Stmt {
 
 // boxes returns the parts of regions that the old block touches inside, one box a buffer where they have one.
 func (c *cutting) boxes(list []tir.Region) []tir.Region {
-	bind, over := map[*tir.Var]tir.Expr{}, map[*tir.Var]tir.Range{}
-	for i, iv := range c.p.realize.Block.Iters {
-		bind[iv.Var] = c.values[i]
-	}
-	for _, f := range c.inner {
-		over[f.Var] = tir.Range{Min: f.Min, Extent: f.Extent}
-	}
+	bind := bindings(&tir.BlockRealize{Values: c.values, Block: c.p.realize.Block})
+	over := rangesOf(c.inner)
 	var out []tir.Region
 next:
 	for _, r := range list {

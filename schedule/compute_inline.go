@@ -168,22 +168,17 @@ func through(block *tir.Block, st *tir.Store, r, g tir.Region) tir.Region {
 		}
 	}
 	a := arith.New()
-	out := tir.Region{Buffer: g.Buffer}
+	out := tir.Whole(g.Buffer)
 	for _, iv := range block.Iters {
 		if _, known := over[iv.Var]; !known || iv.Extent == 1 { // of one value it is that one, as in invert
 			over[iv.Var] = tir.Range{Min: tir.I(0), Extent: tir.I(iv.Extent)}
 		}
 	}
 	for i, x := range g.Ranges {
-		whole := tir.Range{Min: tir.I(0), Extent: tir.I(g.Buffer.Shape[i])}
-		n, known := tir.AsInt(x.Extent)
-		box, ok := a.Touched([]tir.Expr{x.Min}, over)
-		if !known || !ok || readsMemory(x.Min) {
-			out.Ranges = append(out.Ranges, whole)
-			continue
+		_, known := tir.AsInt(x.Extent)
+		if t, ok := swept(a, x, over); ok && known {
+			out.Ranges[i] = t
 		}
-		m, _ := tir.AsInt(box[0].Extent)
-		out.Ranges = append(out.Ranges, tir.Range{Min: box[0].Min, Extent: tir.I(int(n + m - 1))})
 	}
 	return out
 }

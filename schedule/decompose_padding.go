@@ -157,11 +157,7 @@ func (d *padded) fill(level int) tir.Stmt {
 
 // condition is where the inside is, over the loops.
 func (d *padded) condition() tir.Expr {
-	bind := map[*tir.Var]tir.Expr{}
-	for i, iv := range d.p.realize.Block.Iters {
-		bind[iv.Var] = d.p.realize.Values[i]
-	}
-	return d.p.analyzer().Simplify(tir.Subst(d.cond, bind))
+	return d.p.analyzer().Simplify(tir.Subst(d.cond, bindings(d.p.realize)))
 }
 
 // inside returns the realization of the block that copies, and the loops around it from number k on, cut to the inside

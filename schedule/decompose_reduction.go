@@ -119,11 +119,7 @@ func initRegions(block, init *tir.Block, bind map[*tir.Var]tir.Expr) (reads, wri
 		return tir.Accesses(init)
 	}
 	for _, r := range block.Writes {
-		to := tir.Region{Buffer: r.Buffer}
-		for _, g := range r.Ranges {
-			to.Ranges = append(to.Ranges, tir.Range{Min: tir.Subst(g.Min, bind), Extent: tir.Subst(g.Extent, bind)})
-		}
-		writes = append(writes, to)
+		writes = append(writes, substRegion(r, bind))
 	}
 	seen := map[*tir.Buffer]bool{}
 	for _, c := range realizesIn(init.Body) {

@@ -158,20 +158,11 @@ func insideOf(p *place) *flow {
 // box returns what the realization at c touches of a region as its loops from the given one on run. An axis on which
 // that is not known is whole.
 func (f *flow) box(c *place, r tir.Region, from int) []tir.Range {
-	over := map[*tir.Var]tir.Range{}
-	for _, l := range c.loops[from:] {
-		over[l.Var] = tir.Range{Min: l.Min, Extent: l.Extent}
-	}
-	out := make([]tir.Range, len(r.Ranges))
+	over := rangesOf(c.loops[from:])
+	out := whole(r.Buffer)
 	for i, g := range bound(c.realize, r).Ranges {
-		out[i] = tir.Range{Min: tir.I(0), Extent: tir.I(r.Buffer.Shape[i])}
-		_, extent, ok := f.a.Bounds(g.Extent)
-		if !ok || readsMemory(g.Min) {
-			continue
-		}
-		if t, ok := f.a.Touched([]tir.Expr{g.Min}, over); ok {
-			n, _ := tir.AsInt(t[0].Extent)
-			out[i] = tir.Range{Min: t[0].Min, Extent: tir.I(int(n + extent - 1))}
+		if t, ok := swept(f.a, g, over); ok {
+			out[i] = t
 		}
 	}
 	return out
@@ -179,13 +170,23 @@ func (f *flow) box(c *place, r tir.Region, from int) []tir.Range {
 
 // bound is a region of a block with the values of its realization put in.
 func bound(r *tir.BlockRealize, region tir.Region) tir.Region {
+	return substRegion(region, bindings(r))
+}
+
+// bindings are the values of a block's variables.
+func bindings(r *tir.BlockRealize) map[*tir.Var]tir.Expr {
 	bind := map[*tir.Var]tir.Expr{}
 	for i, iv := range r.Block.Iters {
 		bind[iv.Var] = r.Values[i]
 	}
-	out := tir.Region{Buffer: region.Buffer, Ranges: make([]tir.Range, len(region.Ranges))}
-	for i, g := range region.Ranges {
-		out.Ranges[i] = tir.Range{Min: tir.Subst(g.Min, bind), Extent: tir.Subst(g.Extent, bind)}
+	return bind
+}
+
+// substRegion puts expressions in the place of variables.
+func substRegion(r tir.Region, to map[*tir.Var]tir.Expr) tir.Region {
+	out := tir.Region{Buffer: r.Buffer, Ranges: make([]tir.Range, len(r.Ranges))}
+	for i, g := range r.Ranges {
+		out.Ranges[i] = tir.Range{Min: tir.Subst(g.Min, to), Extent: tir.Subst(g.Extent, to)}
 	}
 	return out
 }

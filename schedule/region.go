@@ -17,22 +17,17 @@ type part struct {
 // statement and c run. It reports false when the part has no box of constant extents.
 func partOf(a *arith.Analyzer, c *place, r tir.Region) (part, bool) {
 	defer a.Scope()()
-	bind := map[*tir.Var]tir.Expr{}
-	for i, iv := range c.realize.Block.Iters {
-		bind[iv.Var] = c.realize.Values[i]
-	}
-	over := map[*tir.Var]tir.Range{}
 	for _, f := range c.loops {
 		a.BindLoop(f)
-		over[f.Var] = tir.Range{Min: f.Min, Extent: f.Extent}
 	}
+	over := rangesOf(c.loops)
 	indices, widths := make([]tir.Expr, len(r.Ranges)), make([]int64, len(r.Ranges))
-	for i, g := range r.Ranges {
-		n, ok := tir.AsInt(a.Simplify(tir.Subst(g.Extent, bind)))
-		if !ok || n < 1 || hasLoad(g.Min) {
+	for i, g := range bound(c.realize, r).Ranges {
+		n, ok := tir.AsInt(a.Simplify(g.Extent))
+		if !ok || n < 1 || hasLoad(r.Ranges[i].Min) {
 			return part{}, false
 		}
-		indices[i], widths[i] = a.Simplify(tir.Subst(g.Min, bind)), n
+		indices[i], widths[i] = a.Simplify(g.Min), n
 	}
 	box, ok := a.Touched(indices, over)
 	if !ok {

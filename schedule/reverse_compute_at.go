@@ -147,24 +147,21 @@ func (m *placing) window(g tir.Range) (v *tir.Var, k, base, width int64, ok bool
 			over[iv.Var] = tir.Range{Min: tir.I(0), Extent: tir.I(iv.Extent)}
 		}
 	}
-	extent, known := tir.AsInt(g.Extent)
-	if !known || readsMemory(g.Min) {
+	_, fixed := tir.AsInt(g.Extent)
+	all, ok := swept(a, g, over)
+	if !fixed || !ok {
 		return nil, 0, 0, 0, false
 	}
-	box, ok := a.Touched([]tir.Expr{g.Min}, over)
-	if !ok {
-		return nil, 0, 0, 0, false
-	}
-	n, _ := tir.AsInt(box[0].Extent)
-	coeffs, rest, linear := a.Linear(box[0].Min)
-	base, known = tir.AsInt(rest)
+	width, _ = tir.AsInt(all.Extent)
+	coeffs, rest, linear := a.Linear(all.Min)
+	base, known := tir.AsInt(rest)
 	if !linear || !known || len(coeffs) != 1 {
 		return nil, 0, 0, 0, false
 	}
 	for v, k = range coeffs {
 	}
 	spatial := slices.ContainsFunc(m.block.Iters, func(iv tir.IterVar) bool { return iv.Var == v && iv.Kind == tir.Spatial })
-	return v, k, base, n + extent - 1, spatial && k > 0
+	return v, k, base, width, spatial && k > 0
 }
 
 // windows returns from which v on how many windows k·v + base, width wide, lie in r, where r is made of whole ones: they do

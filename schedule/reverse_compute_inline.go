@@ -191,11 +191,7 @@ func (m *folding) folded() tir.Stmt {
 	b.Reads, b.Writes = tir.Accesses(&b)
 	where := r.Where
 	if m.inv.where != nil {
-		bind := map[*tir.Var]tir.Expr{}
-		for i, iv := range b.Iters {
-			bind[iv.Var] = r.Values[i]
-		}
-		where = tir.All(where, m.producer.simplified(tir.Subst(m.inv.where, bind)))
+		where = tir.All(where, m.producer.simplified(tir.Subst(m.inv.where, bindings(r))))
 	}
 	return &tir.BlockRealize{Values: r.Values, Where: where, Block: &b}
 }

@@ -64,24 +64,38 @@ func axes(box []tir.Range) []int {
 
 // sweptBox is what t touches while the given loops and those inside run.
 func sweptBox(a *arith.Analyzer, t touch, loops []*tir.For) ([]tir.Range, bool) {
-	over := map[*tir.Var]tir.Range{}
-	for _, l := range append(slices.Clone(loops), t.inside...) {
-		over[l.Var] = tir.Range{Min: l.Min, Extent: l.Extent}
-	}
+	over := rangesOf(append(slices.Clone(loops), t.inside...))
 	out := make([]tir.Range, len(t.ranges))
 	for i, g := range t.ranges {
-		_, extent, ok := a.Bounds(g.Extent)
-		if !ok || readsMemory(g.Min) {
+		var ok bool
+		if out[i], ok = swept(a, g, over); !ok {
 			return nil, false
 		}
-		box, ok := a.Touched([]tir.Expr{g.Min}, over)
-		if !ok {
-			return nil, false
-		}
-		n, _ := tir.AsInt(box[0].Extent)
-		out[i] = tir.Range{Min: box[0].Min, Extent: tir.I(int(n + extent - 1))}
 	}
 	return out, true
+}
+
+// rangesOf are the ranges of the variables of loops.
+func rangesOf(loops []*tir.For) map[*tir.Var]tir.Range {
+	over := map[*tir.Var]tir.Range{}
+	for _, l := range loops {
+		over[l.Var] = tir.Range{Min: l.Min, Extent: l.Extent}
+	}
+	return over
+}
+
+// swept is the range around what g is while variables run over their ranges. It reports false where that is not known.
+func swept(a *arith.Analyzer, g tir.Range, over map[*tir.Var]tir.Range) (tir.Range, bool) {
+	_, extent, ok := a.Bounds(g.Extent)
+	if !ok || readsMemory(g.Min) {
+		return tir.Range{}, false
+	}
+	box, ok := a.Touched([]tir.Expr{g.Min}, over)
+	if !ok {
+		return tir.Range{}, false
+	}
+	n, _ := tir.AsInt(box[0].Extent)
+	return tir.Range{Min: box[0].Min, Extent: tir.I(int(n + extent - 1))}, true
 }
 
 // distant reports whether x at one value of v and y at another are apart on one axis.
