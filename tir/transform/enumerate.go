@@ -1,10 +1,6 @@
 package transform
 
-import (
-	"slices"
-
-	"github.com/texel-ml/texel/tir"
-)
+import "github.com/texel-ml/texel/tir"
 
 // env holds values of variables for index expressions that are compiled against it.
 type env struct {
@@ -184,5 +180,5 @@ func (e *env) points(list []tir.Expr) ([]func() int64, bool) {
 		}
 		out = append(out, f)
 	}
-	return slices.Clip(out), true
+	return out, true
 }

@@ -136,6 +136,12 @@ func (m *meeting) conditions(u *use) []tir.Expr {
 	return nil
 }
 
+// decides reports whether it depends on v how often an access is made: by its guards, or the bounds of the loops around.
+func (m *meeting) decides(v *tir.Var, u *use) bool {
+	return slices.ContainsFunc(m.conditions(u), func(g tir.Expr) bool { return tir.Uses(g, v) }) ||
+		slices.ContainsFunc(u.loops, func(f *tir.For) bool { return tir.Uses(f.Min, v) || tir.Uses(f.Extent, v) })
+}
+
 // settle replaces variables around both accesses that shift both alike by their first value.
 func (m *meeting) settle(x, y *use) (*use, *use) {
 	to := map[*tir.Var]tir.Expr{}
@@ -150,17 +156,9 @@ func (m *meeting) settle(x, y *use) (*use, *use) {
 				return
 			}
 		}
-		for _, g := range append(slices.Clone(m.conditions(x)), m.conditions(y)...) {
-			if tir.Uses(g, v) {
-				return
-			}
+		if !m.decides(v, x) && !m.decides(v, y) {
+			to[v] = first
 		}
-		for _, f := range append(slices.Clone(x.loops), y.loops...) {
-			if tir.Uses(f.Min, v) || tir.Uses(f.Extent, v) {
-				return
-			}
-		}
-		to[v] = first
 	}
 	for axis, f := range m.c.bound {
 		if f != nil && m.rel[axis] == sameIteration {
@@ -213,15 +211,8 @@ func (m *meeting) common(x, y *use, dims []int) []*tir.For {
 					return true
 				}
 			}
-			for _, g := range m.conditions(u) {
-				if tir.Uses(g, v) {
-					return true
-				}
-			}
-			for _, f := range u.loops {
-				if tir.Uses(f.Min, v) || tir.Uses(f.Extent, v) {
-					return true
-				}
+			if m.decides(v, u) {
+				return true
 			}
 		}
 		return false
