@@ -93,7 +93,7 @@ func guarded(cond tir.Expr, s tir.Stmt) (tir.Stmt, bool) {
 			return then, ok
 		}
 		els, ok := guarded(tir.Bin(tir.And, cond, &tir.Not{A: n.Cond}), n.Else)
-		return tir.Block1(append(flatten(then), flatten(els)...)...), ok
+		return inOrder(then, els), ok
 	}
 	return nil, false
 }

@@ -320,10 +320,10 @@ func (b *barriers) loop(n *tir.For, c *around, before []*use) (tir.Stmt, flow) {
 			stop := &tir.Barrier{Scope: scope}
 			if outer := b.exchange(before, f.first, c, nil); outer != "" && sure {
 				stop.Scope = stronger(scope, outer)
-				body = tir.Block1(append([]tir.Stmt{stop}, flatten(body)...)...)
+				body = inOrder(stop, body)
 				f.first = past(f.first, stop.Scope)
 			} else {
-				body = tir.Block1(append(flatten(body), stop)...)
+				body = inOrder(body, stop)
 				f.last = past(f.last, stop.Scope)
 			}
 			f.cut = stronger(f.cut, stop.Scope)
@@ -372,7 +372,7 @@ func (b *barriers) ifs(n *tir.If, c *around, before []*use) (tir.Stmt, flow) {
 	if els != nil && ok {
 		var other tir.Stmt
 		other, ok = guarded(&tir.Not{A: n.Cond}, els)
-		to = tir.Block1(append(flatten(to), flatten(other)...)...)
+		to = inOrder(to, other)
 	}
 	if !ok {
 		b.fail(diag.Unsupported("insert-barriers", b.name(c), "values pass between work-items under a condition that they may decide differently and that reads memory"))

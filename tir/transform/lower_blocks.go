@@ -101,6 +101,9 @@ func flatten(s tir.Stmt) []tir.Stmt {
 	return []tir.Stmt{s}
 }
 
+// inOrder returns statements one after the other as one statement, without nested Seqs.
+func inOrder(list ...tir.Stmt) tir.Stmt { return tir.Block1(flatten(&tir.Seq{Stmts: list})...) }
+
 // group joins neighbouring nests from the first to the last use of each private buffer.
 func group(nests []tir.Stmt, private []*tir.Buffer) []tir.Stmt {
 	last := make([]int, len(nests)) // the last nest that must be with nest i
@@ -320,7 +323,7 @@ func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
 			init = &tir.If{Cond: first, Then: init}
 		}
 		if !tir.IsConst(first, 0) {
-			body = tir.Block1(append(flatten(init), flatten(body)...)...)
+			body = inOrder(init, body)
 		}
 	}
 	if body == nil {

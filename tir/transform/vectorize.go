@@ -240,7 +240,7 @@ func (l *laneBody) spelledOut(n *tir.Let) tir.Stmt {
 	}
 	held := &tir.Buffer{Name: n.Var.Name, DType: n.Var.DType, Shape: []int{}, Scope: tir.Local}
 	body := tir.SubstStmt(n.Body, map[*tir.Var]tir.Expr{n.Var: &tir.Load{Buffer: held}})
-	return &tir.Allocate{Buffer: held, Body: tir.Block1(append([]tir.Stmt{&tir.Store{Buffer: held, Value: n.Value}}, flatten(body)...)...)}
+	return &tir.Allocate{Buffer: held, Body: inOrder(&tir.Store{Buffer: held, Value: n.Value}, body)}
 }
 
 // scalarise runs a statement lane by lane.
