@@ -271,35 +271,15 @@ func (f *flow) dense(c *place, r tir.Region, from int) bool {
 	defer leave()
 	whole := touch{ranges: region.Ranges}
 	loops, whole, _ := digits(f.a, c.loops[from:], whole, whole, true)
-	swept := map[*tir.Var]*tir.For{}
-	for _, l := range loops {
-		swept[l.Var] = l
-	}
-	used := map[*tir.Var]bool{}
-	for _, g := range whole.ranges {
-		coeffs, rest, ok := f.a.Linear(g.Min)
+	indices, widths := make([]tir.Expr, len(whole.ranges)), make([]int64, len(whole.ranges))
+	for i, g := range whole.ranges {
 		extent, known := tir.AsInt(g.Extent)
-		if !ok || !known || readsMemory(rest) || tir.UsesAny(rest, swept) {
+		if !known || readsMemory(g.Min) {
 			return false
 		}
-		var steps []sweep
-		for v, k := range coeffs {
-			l, is := swept[v]
-			if !is || k == 0 {
-				continue
-			}
-			n, known := tir.AsInt(f.a.Simplify(l.Extent))
-			if used[v] || !known || tir.UsesAny(l.Min, swept) {
-				return false
-			}
-			used[v] = true
-			steps = append(steps, sweep{max(k, -k), n})
-		}
-		if !gapless(steps, extent) {
-			return false
-		}
+		indices[i], widths[i] = g.Min, extent
 	}
-	return f.clips(c.realize, region)
+	return dense(f.a, indices, widths, rangesOf(loops)) && f.clips(c.realize, region)
 }
 
 // clips reports whether the condition of a realization only keeps it inside the buffer of a region that it writes.

@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"slices"
-
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/arith"
 )
@@ -51,18 +49,16 @@ func partOf(a *arith.Analyzer, c *place, r tir.Region) (part, bool) {
 	return part{box, exact}, true
 }
 
-// dense reports whether indices take every value of their box while the loops run. Each is Σ kᵢ·vᵢ + rest over loops that
-// no other index has; the coefficients, sorted, start at the width of one access and never jump over the reach of the
-// smaller ones.
+// dense reports whether indices, of accesses of some width, take every value of their box while the loops run. Each is
+// Σ kᵢ·vᵢ + rest over loops that no other index has.
 func dense(a *arith.Analyzer, indices []tir.Expr, widths []int64, over map[*tir.Var]tir.Range) bool {
-	type step struct{ k, extent int64 }
 	used := map[*tir.Var]bool{}
 	for i, e := range indices {
 		coeffs, rest, ok := a.Linear(e)
 		if !ok || tir.UsesAny(rest, over) {
 			return false
 		}
-		var steps []step
+		var steps []sweep
 		for v, k := range coeffs {
 			r, swept := over[v]
 			if !swept || k == 0 {
@@ -73,17 +69,10 @@ func dense(a *arith.Analyzer, indices []tir.Expr, widths []int64, over map[*tir.
 				return false
 			}
 			used[v] = true
-			if n > 1 {
-				steps = append(steps, step{max(k, -k), n})
-			}
+			steps = append(steps, sweep{max(k, -k), n})
 		}
-		slices.SortFunc(steps, func(x, y step) int { return int(x.k - y.k) })
-		reach := widths[i]
-		for _, s := range steps {
-			if s.k > reach {
-				return false
-			}
-			reach += s.k * (s.extent - 1)
+		if !gapless(steps, widths[i]) {
+			return false
 		}
 	}
 	return true
