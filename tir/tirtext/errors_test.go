@@ -37,6 +37,7 @@ func TestErrors(t *testing.T) {
 		{head + "  C[0] = \"x\n", `t:2:10: tirtext: string has no end on its line or a bad escape`},
 		{head + "  C[ramp(0, 1, 1)] = 1.0\n", `t:2:16: tirtext: wanted 2 to 65536 lanes, found 1`},
 		{head + "  C[0] = 1.0\n  C[0] = 2.0\nfunc\n", `t:4:1: tirtext: wanted the end of the text, found "func"`},
+		{head + "  block b(v: opaque[4] = 0):\n    pass\n", `t:2:14: tirtext: wanted spatial, reduce or ordered, found "opaque"`},
 		{head + "  block b(v: spatial[4] = 0):\n    reads A[0 +: 1, 0 +: 1]\n    pass\n", `t:3:11: tirtext: wanted 1 axes of A, found 2`},
 	} {
 		_, err := tirtext.Parse("t", c.text)

@@ -12,7 +12,7 @@ func ParseExpr(text string, vars ...*tir.Var) (tir.Expr, error) {
 		p.vars[v.Name], p.open[v.Name] = v, 1
 	}
 	e, _ := p.expr(0)
-	if p.is(tokNewline, "") || p.peek().kind == tokNewline {
+	if p.peek().kind == tokNewline {
 		p.next()
 	}
 	if p.err == nil && p.peek().kind != tokEnd {

@@ -265,7 +265,7 @@ func (p *parser) iterKind() tir.IterKind {
 			return k
 		}
 	}
-	p.fail(t, "wanted spatial, reduce or opaque, found %v", t)
+	p.fail(t, "wanted spatial, reduce or ordered, found %v", t)
 	return tir.Spatial
 }
 
