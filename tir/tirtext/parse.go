@@ -55,10 +55,7 @@ func ParseProgram(file, text string) (*tir.Program, error) {
 	g.Name = p.anyName()
 	g.Params, g.Outputs, g.Scalars = p.signature()
 	if p.took("after") {
-		if p.peek().kind != tokString {
-			p.wanted("a pass in quotes")
-		}
-		g.Stage = p.next().text
+		g.Stage = p.quoted("a pass")
 	}
 	p.newline()
 	for p.took("between") {
@@ -203,6 +200,14 @@ func (p *parser) anyName() string {
 	return p.next().name()
 }
 
+// quoted takes a text in quotes; what says for the error what it is.
+func (p *parser) quoted(what string) string {
+	if p.peek().kind != tokString {
+		p.wanted(what + " in quotes")
+	}
+	return p.next().text
+}
+
 // count takes a number that is not negative and fits in 32 bits.
 func (p *parser) count() int {
 	t := p.peek()
@@ -322,10 +327,7 @@ func (p *parser) scope(otherwise tir.Scope) tir.Scope {
 	case s.kind == tokName && (s.text == "shared" || s.text == "local" || s.text == "scratch" || s.text == "texture" || s.text == "global"):
 		return tir.Scope(p.next().text)
 	case p.took("scope"):
-		if p.peek().kind != tokString {
-			p.wanted("a scope in quotes")
-		}
-		return tir.Scope(p.next().text)
+		return tir.Scope(p.quoted("a scope"))
 	}
 	return otherwise
 }
@@ -378,19 +380,13 @@ func (p *parser) attrs() map[string]string {
 		if len(out) > 0 {
 			p.mark(",")
 		}
-		key := p.next()
-		if key.kind != tokString {
-			p.fail(key, "wanted a key in quotes, found %v", key)
-		}
-		if _, twice := out[key.text]; twice {
-			p.fail(key, "key %q is there twice", key.text)
+		at := p.peek()
+		key := p.quoted("a key")
+		if _, twice := out[key]; twice {
+			p.fail(at, "key %q is there twice", key)
 		}
 		p.mark(":")
-		value := p.next()
-		if value.kind != tokString {
-			p.fail(value, "wanted a value in quotes, found %v", value)
-		}
-		out[key.text] = value.text
+		out[key] = p.quoted("a value")
 	}
 	return out
 }

@@ -168,10 +168,7 @@ func (p *parser) loop() tir.Stmt {
 			f.Kind = p.loopKind()
 		case p.took("thread"):
 			p.mark("=")
-			if p.peek().kind != tokString {
-				p.wanted("a grid axis in quotes")
-			}
-			f.Thread = p.next().text
+			f.Thread = p.quoted("a grid axis")
 		default:
 			p.wanted(`"kind" or "thread"`)
 		}
