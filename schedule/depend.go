@@ -267,35 +267,27 @@ func (f *flow) dense(c *place, r tir.Region, from int) bool {
 		}
 	}
 	region := bound(c.realize, r)
+	widths := make([]int64, len(region.Ranges))
+	for i, g := range region.Ranges {
+		n, known := tir.AsInt(g.Extent)
+		if !known || readsMemory(g.Min) {
+			return false
+		}
+		widths[i] = n
+	}
 	leave := f.a.Scope()
 	defer leave()
 	whole := touch{ranges: region.Ranges}
 	loops, whole, _ := digits(f.a, c.loops[from:], whole, whole, true)
-	indices, widths := make([]tir.Expr, len(whole.ranges)), make([]int64, len(whole.ranges))
-	for i, g := range whole.ranges {
-		extent, known := tir.AsInt(g.Extent)
-		if !known || readsMemory(g.Min) {
-			return false
-		}
-		indices[i], widths[i] = g.Min, extent
-	}
-	return dense(f.a, indices, widths, rangesOf(loops)) && f.clips(c.realize, region)
+	return dense(f.a, minsOf(whole.ranges), widths, rangesOf(loops)) && harmless(f.a, c.realize.Where, minsOf(region.Ranges), widths, r.Buffer)
 }
 
-// clips reports whether the condition of a realization only keeps it inside the buffer of a region that it writes.
-func (f *flow) clips(r *tir.BlockRealize, region tir.Region) bool {
-	for _, cond := range conjunctsOf(r.Where) {
-		leave := f.a.Assume(tir.Negate(cond))
-		out := false
-		for i, g := range region.Ranges {
-			out = out || f.a.Prove(tir.Ge(g.Min, tir.I(region.Buffer.Shape[i]))) || f.a.Prove(tir.Lt(g.Min, tir.I(0)))
-		}
-		leave()
-		if !out {
-			return false
-		}
+func minsOf(list []tir.Range) []tir.Expr {
+	out := make([]tir.Expr, len(list))
+	for i, g := range list {
+		out[i] = g.Min
 	}
-	return true
+	return out
 }
 
 // certain reports whether each instance of a block writes all of a region that it declares: by a plain store, or by a
