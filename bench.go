@@ -138,13 +138,11 @@ func (c *Callable) interleaved(ctx context.Context, o BenchOptions, peak *Peak, 
 	if peak == nil {
 		return c.Time(ctx, TimeOptions{For: o.For, Samples: o.Samples}, o.Args...)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.bind(o.Args); err != nil {
+	end, err := c.begin(ctx, o.Args)
+	if err != nil {
 		return nil, err
 	}
-	stop := c.watch(ctx)
-	defer stop()
+	defer end()
 	batch, err := c.warm(ctx, o.For/5)
 	if err != nil {
 		return nil, err
@@ -453,13 +451,11 @@ func peakKernel(t *target.Target, d tensor.DType, threads int) (k *tir.Kernel, f
 
 // Measure returns the GFLOP/s of the fastest of the calls that fit in d.
 func (p *Peak) Measure(ctx context.Context, d time.Duration) (float64, error) {
-	p.c.mu.Lock()
-	defer p.c.mu.Unlock()
-	if err := p.c.bind(p.args); err != nil {
+	end, err := p.c.begin(ctx, p.args)
+	if err != nil {
 		return 0, err
 	}
-	stop := p.c.watch(ctx)
-	defer stop()
+	defer end()
 	best := time.Hour
 	for begin, n := time.Now(), 0; n < 3 || time.Since(begin) < d; n++ {
 		took, err := p.c.sample(ctx, 1)

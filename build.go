@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/codegen/llvm"
@@ -57,6 +58,7 @@ type Built struct {
 	code    []artifact.Code
 	needs   []string // features of the processor, or extensions of the device
 	object  *llvm.Object
+	work    func() LoopWork // counts once
 }
 
 // Build generates code for a function in block form: the trace is replayed on it, the loop passes make kernels of it, and
@@ -64,38 +66,46 @@ type Built struct {
 //
 // Errors are *diag.Error: ErrInvalid for a function that is not legal or a trace that does not fit it, ErrUnsupported for
 // what the target cannot do, ErrMissing when LLVM's tools are not installed. Build looks at ctx between steps.
-func Build(ctx context.Context, f *tir.Func, o BuildOptions) (b *Built, err error) {
-	b = &Built{name: f.Name, opts: o, source: f}
-	defer func() {
-		if err != nil {
-			b = nil
-		}
-	}()
+func Build(ctx context.Context, f *tir.Func, o BuildOptions) (*Built, error) {
+	b := &Built{name: f.Name, opts: o, source: f}
+	return b.made(func() error { return b.buildFunc(ctx, f) })
+}
+
+// made finds the target and lets steps do the rest. A panic of ours is an error.
+func (b *Built) made(steps func() error) (_ *Built, err error) {
 	defer b.guard(&err)
-	if b.target, err = parseTarget(o.Target); err != nil {
+	b.work = sync.OnceValue(b.count)
+	if b.target, err = parseTarget(b.opts.Target); err != nil {
 		return nil, err
 	}
-	if o.StartAt != "" {
-		place, err := looppasses.FindPass(o.StartAt)
+	if err := steps(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *Built) buildFunc(ctx context.Context, f *tir.Func) (err error) {
+	if b.opts.StartAt != "" {
+		place, err := looppasses.FindPass(b.opts.StartAt)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if place != 0 {
-			return nil, diag.Invalid("build", f.Name, "a function in block form enters the loop passes at the first, not at %s", o.StartAt)
+			return diag.Invalid("build", f.Name, "a function in block form enters the loop passes at the first, not at %s", b.opts.StartAt)
 		}
 	}
 	if err := verify.Verify(f); err != nil {
-		return nil, err
+		return err
 	}
 	if b.fn, err = b.scheduled(f); err != nil {
-		return nil, err
+		return err
 	}
 	if err := fitsDevice(b.fn.Body, b.target); err != nil {
-		return nil, err
+		return err
 	}
 	lowered := *b.fn
 	lowered.Name = symbol(f.Name)
-	return b, b.lower(ctx, func(opts looppasses.Options) (*tir.Program, error) { return looppasses.LowerProgram(&lowered, opts) })
+	return b.lower(ctx, func(opts looppasses.Options) (*tir.Program, error) { return looppasses.LowerProgram(&lowered, opts) })
 }
 
 // scheduled replays the trace on f.
@@ -105,9 +115,6 @@ func (b *Built) scheduled(f *tir.Func) (*tir.Func, error) {
 	}
 	s := schedule.NewWith(f, schedule.Options{Primitives: b.opts.Primitives})
 	if err := s.Replay(b.opts.Trace); err != nil {
-		return nil, err
-	}
-	if err := s.Err(); err != nil {
 		return nil, err
 	}
 	if b.opts.Dump != nil {
@@ -120,46 +127,41 @@ func (b *Built) scheduled(f *tir.Func) (*tir.Func, error) {
 
 // BuildProgram generates code for kernels that some or all loop passes were run on already: what a dump of Build holds.
 // The passes go on behind the one that the program names as its stage, or at StartAt.
-func BuildProgram(ctx context.Context, g *tir.Program, o BuildOptions) (b *Built, err error) {
-	b = &Built{name: g.Name, opts: o, given: g}
-	defer func() {
-		if err != nil {
-			b = nil
-		}
-	}()
-	defer b.guard(&err)
-	if b.target, err = parseTarget(o.Target); err != nil {
-		return nil, err
-	}
-	if o.Trace != nil {
-		return nil, diag.Invalid("build", g.Name, "a trace shapes a function in block form, and these are kernels")
+func BuildProgram(ctx context.Context, g *tir.Program, o BuildOptions) (*Built, error) {
+	b := &Built{name: g.Name, opts: o, given: g}
+	return b.made(func() error { return b.buildProgram(ctx, g) })
+}
+
+func (b *Built) buildProgram(ctx context.Context, g *tir.Program) error {
+	if b.opts.Trace != nil {
+		return diag.Invalid("build", g.Name, "a trace shapes a function in block form, and these are kernels")
 	}
 	if err := CheckProgram(g); err != nil {
-		return nil, err
+		return err
 	}
-	place, err := nextPass(g, o.StartAt)
+	place, err := nextPass(g, b.opts.StartAt)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c := *g
 	c.Kernels = make([]*tir.Kernel, len(g.Kernels))
 	names := map[string]bool{}
 	for i, k := range g.Kernels {
 		if err := fitsDevice(k.Body, b.target); err != nil {
-			return nil, err
+			return err
 		}
 		if err := behind(k, place-1, b.target); err != nil {
-			return nil, err
+			return err
 		}
 		named := *k
 		named.Name = symbol(k.Name)
 		if names[named.Name] {
-			return nil, diag.Invalid("build", k.Name, "two kernels have this name")
+			return diag.Invalid("build", k.Name, "two kernels have this name")
 		}
 		names[named.Name], c.Kernels[i] = true, &named
 	}
 	c.Stage = looppasses.PassName(place - 1)
-	return b, b.lower(ctx, func(opts looppasses.Options) (*tir.Program, error) { return looppasses.Continue(&c, opts) })
+	return b.lower(ctx, func(opts looppasses.Options) (*tir.Program, error) { return looppasses.Continue(&c, opts) })
 }
 
 // nextPass returns the place of the first pass that is to run on a program; behind the last one, none is.

@@ -195,21 +195,32 @@ func extentOf(b *tir.Buffer) int {
 // Run calls the function on tensors in the order of its parameters; those of the outputs are overwritten. It returns the
 // context's error within about 100 ms after the context is done, and the outputs are then undefined.
 func (c *Callable) Run(ctx context.Context, args ...*tensor.Tensor) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.bind(args); err != nil {
+	end, err := c.begin(ctx, args)
+	if err != nil {
 		return err
 	}
-	stop := c.watch(ctx)
-	err := c.call(ctx)
-	stop()
-	if err != nil {
+	defer end()
+	if err := c.call(ctx); err != nil {
 		return err
 	}
 	for i := len(args) - c.built.program.Outputs; i < len(args); i++ {
 		copy(args[i].Data, c.memory[i])
 	}
 	return nil
+}
+
+// begin has the function to itself, with its arguments in place, and lets the end of ctx cancel its calls, until end is called.
+func (c *Callable) begin(ctx context.Context, args []*tensor.Tensor) (end func(), err error) {
+	c.mu.Lock()
+	if err := c.bind(args); err != nil {
+		c.mu.Unlock()
+		return nil, err
+	}
+	stop := c.watch(ctx)
+	return func() {
+		stop()
+		c.mu.Unlock()
+	}, nil
 }
 
 // bind copies arguments to the memory of the parameters, where they are aligned.
@@ -296,16 +307,14 @@ const leastSample = 50 * time.Microsecond
 // Time measures calls on the given tensors, whose outputs it does not touch. What it measures is the call alone, with all
 // memory in place.
 func (c *Callable) Time(ctx context.Context, o TimeOptions, args ...*tensor.Tensor) (*Times, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.bind(args); err != nil {
+	end, err := c.begin(ctx, args)
+	if err != nil {
 		return nil, err
 	}
+	defer end()
 	if o.For <= 0 {
 		o.For = time.Second
 	}
-	stop := c.watch(ctx)
-	defer stop()
 	var samples []time.Duration
 	batch, err := c.warm(ctx, o.For/5)
 	if err != nil {

@@ -63,7 +63,10 @@ func CountKernelWork(kernels []*tir.Kernel) LoopWork {
 }
 
 // Work counts the work of the function before the trace, which is that of its definition; of a program that of its kernels.
-func (b *Built) Work() LoopWork {
+// It is counted at the first call.
+func (b *Built) Work() LoopWork { return b.work() }
+
+func (b *Built) count() LoopWork {
 	if b.source != nil {
 		return CountWork(b.source)
 	}
