@@ -295,7 +295,7 @@ func (l *lawyer) overwritten(key string, b *tir.Buffer, writers []*instances, fi
 			if w.starts != nil && slices.Contains(v.around, w.starts) {
 				continue // see started
 			}
-			about := fmt.Sprintf("%s: %s and %s", key, w.block.Name, v.block.Name)
+			about := fmt.Sprintf("%s by %s and %s", key, w.block.Name, v.block.Name)
 			var own *access
 			for _, a := range v.effects {
 				if !a.store && !a.init && a.buffer == b && v.own(a) {

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/texel-ml/texel/schedule"
@@ -29,31 +28,33 @@ func Follow(program *tir.Func, t *schedule.Trace, opts Options) ([]Taken, error)
 		return nil, err
 	}
 	err := s.Replay(t)
-	known := claims(program, program, program)
+	known, _ := claims(program, program, program, nil)
 	for i, x := range list {
-		if x.Before == x.After {
-			continue
+		if x.Before != x.After {
+			known, list[i].Claims = claims(program, x.Before, x.After, known)
 		}
-		now := claims(program, x.Before, x.After)
-		for _, c := range now {
-			if !slices.ContainsFunc(known, func(o *proof.Claim) bool { return o.String() == c.String() }) {
-				list[i].Claims = append(list[i].Claims, c)
-			}
-		}
-		known = now
 	}
 	return list, err
 }
 
-// claims returns the claims that fulfil what must be true of f. What the program itself does not fulfil is left out.
-func claims(program, before, f *tir.Func) []*proof.Claim {
-	var list []*proof.Claim
+// claims returns the claims that fulfil what must be true of f, by their text, and those of them that are not known. What
+// the program itself does not fulfil is left out.
+func claims(program, before, f *tir.Func, known map[string]bool) (all map[string]bool, anew []*proof.Claim) {
+	all = map[string]bool{}
 	for _, o := range schedule.Obligations(program, before, f) {
-		if done, err := o.Discharge(); err == nil {
-			list = append(list, done...)
+		done, err := o.Discharge()
+		if err != nil {
+			continue
+		}
+		for _, c := range done {
+			text := c.String()
+			if !known[text] {
+				anew = append(anew, c)
+			}
+			all[text] = true
 		}
 	}
-	return list
+	return all, anew
 }
 
 // Diff compares the texts of two functions line by line: the lines of the first with those that are gone marked, and the

@@ -3,6 +3,9 @@ package study_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +17,7 @@ import (
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/interp"
+	"github.com/texel-ml/texel/tir/proof"
 	"github.com/texel-ml/texel/tir/tirtext"
 )
 
@@ -132,4 +136,48 @@ func TestToolsStopWithTheirContext(t *testing.T) {
 	require.True(t, errors.Is(err, context.Canceled), "%v", err)
 	_, err = study.Reduce(ctx, program(), parse(t, steps), study.Options{})
 	require.True(t, errors.Is(err, context.Canceled), "%v", err)
+}
+
+// What --certify prints of the pages' traces is read back and decided by the checker alone.
+func TestClaimsOfPagesAreReadBack(t *testing.T) {
+	traces, err := filepath.Glob("../../docs/schedules/*/*.trace")
+	require.NoError(t, err)
+	require.NotEmpty(t, traces)
+	programs := map[string]string{"adaptive-pooling": "global-56", "im2col": "conv2d", "output-split": "matmul-113"}
+	for _, path := range traces {
+		dir, name := filepath.Dir(path), strings.TrimSuffix(filepath.Base(path), ".trace")
+		if filepath.Base(dir) == "faults" { // wrong on purpose
+			continue
+		}
+		program := filepath.Base(dir)
+		if other := programs[program]; other != "" {
+			program = other
+		}
+		if _, err := os.Stat(filepath.Join(dir, name+".tir")); err == nil {
+			program = name
+		}
+		t.Run(filepath.Base(dir)+"/"+name, func(t *testing.T) {
+			f, err := tirtext.Parse(program+".tir", read(t, filepath.Join(dir, program+".tir")))
+			require.NoError(t, err)
+			taken, err := study.Follow(f, parse(t, read(t, path)), study.Options{})
+			require.NoError(t, err)
+			claims := 0
+			for _, step := range taken {
+				for _, c := range step.Claims {
+					again, err := proof.Parse(c.String())
+					require.NoError(t, err, c)
+					require.NoError(t, proof.Check(again), c)
+					claims++
+				}
+			}
+			require.NotZero(t, claims)
+		})
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
 }

@@ -305,4 +305,7 @@ func TestClaimsPrint(t *testing.T) {
 	again, err := Parse((&Claim{Kind: Cover, Subject: "B", Side: Side{Vars: []Var{i}, Map: []tir.Expr{i.Var}}, By: []Side{{Vars: []Var{twice}, Map: []tir.Expr{twice.Var}}}}).String())
 	require.NoError(t, err)
 	require.Equal(t, "cover: B: what (io) in 3: (io) takes is in (io_2) in 3: (io_2)", again.String())
+	odd, err := Parse((&Claim{Kind: Monotone, Subject: "block a: b", Side: Side{Vars: []Var{i}, Map: []tir.Expr{i.Var}}}).String())
+	require.NoError(t, err)
+	require.Equal(t, "monotone: block a_ b: (io) in 3: (io) does not decrease", odd.String())
 }

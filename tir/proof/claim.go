@@ -3,7 +3,7 @@
 //
 // The statements are claims. A claim names its variables with their ranges, so that it can be read, printed and checked
 // without the function that it comes from. Check is deliberately simple: it cuts a claim into parts that share no
-// variable and counts through each. It uses none of the index algebra that found the claim true in the first place.
+// variable and counts through each. It uses none of the index algebra by which steps show their own preconditions.
 package proof
 
 import (
@@ -98,7 +98,8 @@ func sides(list []Side, between string) string {
 	return strings.Join(texts, between)
 }
 
-// named returns the claim with a name of its own for each variable, which needs no quotes: a second one of a name gets a number.
+// named returns the claim with a name of its own for each variable, which needs no quotes: a second one of a name gets a
+// number. The subject has no colon, which ends it.
 func (c *Claim) named() *Claim {
 	used := map[string]bool{}
 	to := map[*tir.Var]tir.Expr{}
@@ -121,6 +122,7 @@ func (c *Claim) named() *Claim {
 		return out
 	}
 	out := *c
+	out.Subject = strings.ReplaceAll(c.Subject, ":", "_")
 	out.Fixed = rename(c.Fixed)
 	side := func(s Side) Side {
 		n := Side{Vars: rename(s.Vars), Map: append([]tir.Expr{}, s.Map...)}
