@@ -41,7 +41,6 @@ func (s *Schedule) Blockize(l Loop) Block {
 	}
 	s.replaceIn(at, at.loop, outer)
 	out := s.blockNamed(outer.Block.Name)
-	s.declareAnew()
 	s.record(step, operands(l), out)
 	return out
 }

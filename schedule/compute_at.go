@@ -69,7 +69,6 @@ func (s *Schedule) ComputeAtPlace(b Block, l Loop, index int) {
 	if index != LastPlace {
 		args = append(args, index)
 	}
-	s.declare()
 	s.record(step, args)
 }
 

@@ -50,7 +50,6 @@ func (s *Schedule) ComputeInline(b Block) {
 		in.refuse("%s", why)
 		return
 	}
-	s.declare()
 	s.record(step, operands(b))
 }
 

@@ -1,52 +1,61 @@
 package schedule
 
 import (
+	"errors"
+
+	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/verify"
 )
 
 // declare widens what blocks say that they read, where a step left that too narrow: of a block around blocks to all of a
 // buffer, of others to what their statements read. Conditions limit what is read, and not every box around that can be told.
+// A step calls declareAnew itself only where it makes new variables for a block that may stand by itself.
 func (s *Schedule) declare() {
-	if s.err != nil || !s.nested() {
-		return
+	if s.fn != s.legal && s.nested() {
+		s.declareAnew()
 	}
-	s.declareAnew()
 }
 
-// declareAnew is declare for steps that make new variables for a block.
+// declareAnew is declare whether blocks stand in blocks or not. The blocks are those that the verifier names, one by one.
 func (s *Schedule) declareAnew() {
-	if s.err != nil || verify.Verify(s.fn) == nil {
+	if s.err != nil {
 		return
 	}
-	m := &tir.Mapper{Stmt: func(st tir.Stmt) tir.Stmt {
-		r, ok := st.(*tir.BlockRealize)
-		if !ok || r.Block.Opaque {
-			return st
+	made, widened := s.fn, map[string]bool{}
+	for {
+		err := verify.Verify(s.fn)
+		if err == nil {
+			return
 		}
-		if !holdsBlock(r.Block.Body) {
-			b := *r.Block
-			b.Reads, _ = tir.Accesses(&b)
-			return &tir.BlockRealize{Values: r.Values, Where: r.Where, Block: &b}
+		var e *diag.Error
+		if !errors.As(err, &e) || widened[e.Node] {
+			s.fn = made // it is not about what is declared
+			return
 		}
-		b := *r.Block
-		b.Reads = nil
-		seen := map[*tir.Buffer]bool{}
-		for _, g := range r.Block.Reads {
-			if !seen[g.Buffer] {
-				b.Reads = append(b.Reads, tir.Whole(g.Buffer))
-			}
-			seen[g.Buffer] = true
-		}
-		return &tir.BlockRealize{Values: r.Values, Where: r.Where, Block: &b}
-	}}
-	wide := *s.fn
-	root := *s.fn.Root()
-	root.Body = m.MapStmt(root.Body)
-	wide.Body = &tir.BlockRealize{Block: &root}
-	if verify.Verify(&wide) == nil {
-		s.fn = &wide
+		widened[e.Node] = true
+		s.widen(e.Node)
 	}
+}
+
+// widen widens what a block says that it reads.
+func (s *Schedule) widen(block string) {
+	p := s.findBlock(block)
+	if p == nil || p.realize.Block.Opaque {
+		return
+	}
+	b := *p.realize.Block
+	if holdsBlock(b.Body) {
+		b.Reads = nil
+		for _, r := range p.realize.Block.Reads {
+			if !reads(&b, r.Buffer) {
+				b.Reads = append(b.Reads, tir.Whole(r.Buffer))
+			}
+		}
+	} else {
+		b.Reads, _ = tir.Accesses(&b)
+	}
+	s.swap(p.realize, &tir.BlockRealize{Values: p.realize.Values, Where: p.realize.Where, Block: &b})
 }
 
 // nested reports whether a block stands around another one.

@@ -63,7 +63,6 @@ func (s *Schedule) LoopPartitionBy(l Loop, extents ...Int) []Loop {
 		}
 	}
 	out := s.loopsOver(loops)
-	s.declare()
 	s.record(step, operands(l, extents), out)
 	return out
 }

@@ -135,6 +135,7 @@ func (s *Schedule) newVar(name string) *tir.Var {
 
 // record ends a step: it is accepted, and stands in the trace unless it is part of another primitive's.
 func (s *Schedule) record(name string, args []Value, gave ...any) {
+	s.declare()
 	if s.err == nil && s.fn != s.legal && !s.opts.Trust && !neutral(name) {
 		s.prove(name, keepsOrder(name, args))
 	}

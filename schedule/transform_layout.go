@@ -70,7 +70,6 @@ func (s *Schedule) TransformLayout(b Block, side Side, n int, indexMap string, p
 	allocs := slices.Clone(s.fn.Root().Allocs)
 	allocs[slices.Index(allocs, buf)] = &to
 	s.setRoot(body, allocs)
-	s.declare()
 	s.record(step, operands(args...))
 }
 
