@@ -3,6 +3,7 @@ package schedule
 import (
 	"maps"
 
+	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/arith"
 )
@@ -102,8 +103,17 @@ func (s *Schedule) findLoop(v *tir.Var) *place {
 	})
 }
 
+// empty is the error of a step that is given the zero value of a handle, which no trace has.
+func empty(step, kind string) error {
+	return diag.Invalid(step, "", "the %s is empty: it comes from a step that gave none", kind)
+}
+
 func (s *Schedule) block(step string, b Block) *place {
 	if s.err != nil {
+		return nil
+	}
+	if b.name == "" {
+		s.fail(empty(step, "block"))
 		return nil
 	}
 	p := s.findBlock(b.name)
@@ -118,7 +128,7 @@ func (s *Schedule) loop(step string, l Loop) *place {
 		return nil
 	}
 	if l.v == nil {
-		s.refuse(step, "", "the loop is empty: it comes from a step that gave none")
+		s.fail(empty(step, "loop"))
 		return nil
 	}
 	p := s.findLoop(l.v)

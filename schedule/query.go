@@ -4,9 +4,12 @@ import (
 	"github.com/texel-ml/texel/tir"
 )
 
-// Block returns the block named name.
+// Block returns the block named name. The refusal of another name lists those there are.
 func (s *Schedule) Block(name string) Block {
-	if s.block("get_block", Block{name: name}) == nil {
+	if s.err == nil && s.findBlock(name) == nil {
+		s.refuse("get_block", name, "no block has this name%s", thereAre(name, s.blockNames()))
+	}
+	if s.err != nil {
 		return Block{name: name}
 	}
 	b := s.blockNamed(name)

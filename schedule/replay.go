@@ -37,7 +37,7 @@ func (s *Schedule) Do(name string, operands ...any) []any {
 	}
 	row, own := s.primitive(name)
 	if row == nil {
-		s.refuse(name, "", "no primitive has this name")
+		s.fail(s.noPrimitive(name))
 		return nil
 	}
 	c := &Call{S: s, step: Step{Name: name}, args: operands}
@@ -89,7 +89,7 @@ type replayer struct {
 func (r *replayer) apply(step Step) error {
 	row, own := r.s.primitive(step.Name)
 	if row == nil {
-		return diag.Invalid("trace", step.Name, "no primitive has this name")
+		return r.s.noPrimitive(step.Name)
 	}
 	c := &Call{S: r.s, step: step}
 	for i, v := range step.Args {
@@ -143,7 +143,7 @@ func (r *replayer) operand(v Value) (any, error) {
 		if x, ok := r.named[v]; ok {
 			return x, nil
 		}
-		return nil, fmt.Errorf("%s is no handle that an earlier step gave", v)
+		return nil, fmt.Errorf("%s is no handle that an earlier step gave%s", v, thereAre(string(v), r.handles(string(v[:min(1, len(v))]))))
 	case []Value:
 		list := make([]any, len(v))
 		for i, x := range v {
