@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/schedule/te"
 	"github.com/texel-ml/texel/tir"
@@ -100,7 +102,9 @@ func (p *plain) shape(n *nestPlan) {
 			inner = append(inner, l)
 		}
 	}
-	s.Reorder(append(append(append(append([]schedule.Loop{}, outer...), inner...), turned...), vector...)...)
+	if order := slices.Concat(outer, inner, turned, vector); len(order) > 0 { // a single element has none
+		s.Reorder(order...)
+	}
 	work := p.work(n.def, n.members)
 	single := len(outer) == 0 && work < 1<<23 // all members in one kernel, which then runs on one thread
 	chain := p.parallel(outer, work)

@@ -25,9 +25,15 @@ import (
 //   - a loop of an ordered variable further inside than it was;
 //   - loops around blocks that change the same elements in different iterations;
 //   - parallel, vectorized or bound loops whose iterations would then share elements.
+//
+// A single loop stays where it is; to name none is refused.
 func (s *Schedule) Reorder(loops ...Loop) {
-	if s.reorderLoops("reorder", loops) {
-		s.record("reorder", listOf(loops))
+	const step = "reorder"
+	if len(loops) == 0 {
+		s.refuse(step, "", "has no loops; wanted one at least")
+	}
+	if s.reorderLoops(step, loops) {
+		s.record(step, listOf(loops))
 	}
 }
 
@@ -45,7 +51,7 @@ func (s *Schedule) reorderLoops(step string, loops []Loop) bool {
 		want[l.v] = true
 	}
 	if len(loops) < 2 {
-		return s.err == nil
+		return s.err == nil // one stays where it is
 	}
 	top := s.find(func(st tir.Stmt) bool {
 		f, ok := st.(*tir.For)
