@@ -130,7 +130,8 @@ func arguments(f *tir.Func) []*tensor.Tensor {
 
 // TestEveryRefusalHasAGolden finds the messages that a primitive's file refuses with, and wants a golden for each.
 func TestEveryRefusalHasAGolden(t *testing.T) {
-	call := regexp.MustCompile("(?s)\\.(?:refuse|Refuse)\\([^\"`]*\"((?:[^\"\\\\]|\\\\.)*)\"")
+	// The message is the first text with a space: what stands before it names the step and the node.
+	call := regexp.MustCompile("(?s)\\.(?:refuse|Refuse)\\((?:[^\"`]|\"[^\" ]*\")*?\"((?:[^\"\\\\]|\\\\.)* (?:[^\"\\\\]|\\\\.)*)\"")
 	verb := regexp.MustCompile(`%[a-z]`)
 	var errs []string
 	files, err := filepath.Glob("testdata/*/*.txtar")
