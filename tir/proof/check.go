@@ -3,6 +3,7 @@ package proof
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/texel-ml/texel/tir"
@@ -95,17 +96,13 @@ func apartVars(c *Claim) *Claim {
 			copied.By = append([]Side{}, c.By...)
 			out = &copied
 		}
-		n := Side{Where: tir.Subst(s.Where, to)}
-		for _, v := range s.Vars {
+		s.Vars = slices.Clone(s.Vars)
+		for n, v := range s.Vars {
 			if w := to[v.Var]; w != nil {
-				v.Var = w.(*tir.Var)
+				s.Vars[n].Var = w.(*tir.Var)
 			}
-			n.Vars = append(n.Vars, v)
 		}
-		for _, e := range s.Map {
-			n.Map = append(n.Map, tir.Subst(e, to))
-		}
-		out.By[i] = n
+		out.By[i] = s.Subst(to)
 	}
 	if out == nil {
 		return c
@@ -134,7 +131,7 @@ func split(s Side, together [][]int) []part {
 	for i, v := range s.Vars {
 		index[v.Var] = i
 	}
-	conds := conjuncts(s.Where)
+	conds := tir.Conjuncts(s.Where)
 	n := len(s.Vars)
 	root := make([]int, n+len(conds)+len(s.Map)) // union-find over variables, conditions, expressions
 	for i := range root {
@@ -192,16 +189,6 @@ func split(s Side, together [][]int) []part {
 		p.exprs = append(p.exprs, i)
 	}
 	return parts
-}
-
-func conjuncts(e tir.Expr) []tir.Expr {
-	if e == nil {
-		return nil
-	}
-	if b, ok := e.(*tir.Binary); ok && b.Op == tir.And {
-		return append(conjuncts(b.A), conjuncts(b.B)...)
-	}
-	return []tir.Expr{e}
 }
 
 // walk is a loop over the points of some variables, with conditions and expressions compiled.
@@ -342,8 +329,9 @@ func (k *checker) monotone() error {
 	for len(vars) > 0 && !tir.Uses(c.Map[0], vars[len(vars)-1].Var) && (c.Where == nil || !tir.Uses(c.Where, vars[len(vars)-1].Var)) {
 		vars = vars[:len(vars)-1]
 	}
-	fixed := used(c.Fixed, c.Map, conjuncts(c.Where))
-	w, err := k.newWalk(fixed, vars, conjuncts(c.Where), c.Map[:1])
+	conds := tir.Conjuncts(c.Where)
+	fixed := used(c.Fixed, c.Map, conds)
+	w, err := k.newWalk(fixed, vars, conds, c.Map[:1])
 	if err != nil {
 		return err
 	}

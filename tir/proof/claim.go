@@ -48,6 +48,20 @@ type Side struct {
 	Map   []tir.Expr
 }
 
+// Subst returns the side with expressions in the place of variables, in its condition and its map.
+func (s Side) Subst(to map[*tir.Var]tir.Expr) Side {
+	return s.mapped(func(e tir.Expr) tir.Expr { return tir.Subst(e, to) })
+}
+
+// mapped returns the side with f of its condition and of each expression of its map.
+func (s Side) mapped(f func(tir.Expr) tir.Expr) Side {
+	out := Side{Vars: s.Vars, Where: f(s.Where), Map: make([]tir.Expr, len(s.Map))}
+	for i, e := range s.Map {
+		out.Map[i] = f(e)
+	}
+	return out
+}
+
 // Claim is one statement. Subject says what it is about: "block C", "loop i".
 type Claim struct {
 	Kind    Kind
@@ -125,12 +139,8 @@ func (c *Claim) named() *Claim {
 	out.Subject = strings.ReplaceAll(c.Subject, ":", "_")
 	out.Fixed = rename(c.Fixed)
 	side := func(s Side) Side {
-		n := Side{Vars: rename(s.Vars), Map: append([]tir.Expr{}, s.Map...)}
-		n.Where = tir.Subst(s.Where, to)
-		for i, e := range n.Map {
-			n.Map[i] = tir.Subst(e, to)
-		}
-		return n
+		s.Vars = rename(s.Vars)
+		return s.Subst(to)
 	}
 	out.Side, out.By = side(c.Side), nil
 	for _, s := range c.By {

@@ -45,16 +45,9 @@ func inDigits(c *Claim) (*Claim, []*tir.Var) {
 			loops = append(loops, p.Var)
 		}
 	}
-	rewrite := func(s *Side) {
-		s.Where = d.rewrite(s.Where)
-		s.Map = slices.Clone(s.Map)
-		for i, e := range s.Map {
-			s.Map[i] = d.rewrite(e)
-		}
-	}
-	rewrite(&out.Side)
-	for i := range out.By {
-		rewrite(&out.By[i])
+	out.Side = out.mapped(d.rewrite)
+	for i, s := range out.By {
+		out.By[i] = s.mapped(d.rewrite)
 	}
 	return &out, loops
 }
