@@ -191,9 +191,7 @@ func (l *lawyer) undisturbed(at int, x *instances, a access) {
 		if n <= fresh || !w.known {
 			continue
 		}
-		side := a.side
-		side.Vars = append(append([]proof.Var{}, x.vars[fresh:]...), a.side.Vars...)
-		side.Where = tir.All(x.where, a.side.Where)
+		side := x.over(fresh, a.side)
 		key := fmt.Sprintf("%s reads %s beside %s", x.block.Name, a.buffer.Name, w.block.Name)
 		if slices.Contains(before, w) || !inOrder(x.loops[fresh:n]) {
 			l.beside(key, x.vars[:n], fresh, side, w.writes(a.buffer, fresh))
@@ -234,12 +232,9 @@ func overtaken(c *proof.Claim, shared []proof.Var, from int) *proof.Claim {
 	out.Vars = slices.DeleteFunc(slices.Clone(c.Vars), func(v proof.Var) bool { return slices.Contains(shared, v) })
 	out.By = slices.Clone(c.By)
 	for i, s := range c.By {
+		s = s.Subst(to)
 		s.Vars = append(slices.Clone(steps), slices.DeleteFunc(slices.Clone(s.Vars), func(v proof.Var) bool { return slices.Contains(shared, v) })...)
-		s.Where = tir.All(tir.Subst(s.Where, to), earlier)
-		s.Map = slices.Clone(s.Map)
-		for n, e := range s.Map {
-			s.Map[n] = tir.Subst(e, to)
-		}
+		s.Where = tir.All(s.Where, earlier)
 		out.By[i] = s
 	}
 	return &out
@@ -248,9 +243,7 @@ func overtaken(c *proof.Claim, shared []proof.Var, from int) *proof.Claim {
 // fresh is in how many loops around run x each iteration writes, whole, what x reads, at most so many.
 func (l *lawyer) fresh(x *instances, a access, before []*instances, most int) int {
 	for n := most; n > 0; n-- {
-		c := &proof.Claim{Kind: proof.Cover, Fixed: x.vars[:n], Side: a.side}
-		c.Vars = append(append([]proof.Var{}, x.vars[n:]...), a.side.Vars...)
-		c.Where = tir.All(x.where, a.side.Where)
+		c := &proof.Claim{Kind: proof.Cover, Fixed: x.vars[:n], Side: x.over(n, a.side)}
 		for _, w := range before {
 			if common(x, w) >= n {
 				c.By = append(c.By, w.writes(a.buffer, n)...)
@@ -310,10 +303,7 @@ func (l *lawyer) overwritten(key string, b *tir.Buffer, writers []*instances, fi
 				c := &proof.Claim{Kind: proof.Disjoint, Subject: about, Fixed: fixed, Side: s, By: w.writes(b, from)}
 				l.claim(about, c)
 				o := l.list[len(l.list)-1]
-				read := own.side
-				read.Vars = append(append([]proof.Var{}, v.vars[n:]...), read.Vars...)
-				read.Where = tir.All(v.where, read.Where)
-				o.Or = append(o.Or, &proof.Claim{Kind: proof.Cover, Subject: about, Fixed: v.vars[:n], Side: read, By: w.writes(b, n)})
+				o.Or = append(o.Or, &proof.Claim{Kind: proof.Cover, Subject: about, Fixed: v.vars[:n], Side: v.over(n, own.side), By: w.writes(b, n)})
 				for _, first := range w.writes(b, n) {
 					o.Or = append(o.Or, &proof.Claim{Kind: proof.Cover, Subject: about, Fixed: v.vars[:n], Side: first, By: v.writes(b, n)})
 				}

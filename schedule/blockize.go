@@ -100,7 +100,7 @@ func (s *Schedule) cut(step string, at *place) *cutting {
 	for _, f := range c.inner {
 		c.in.BindLoop(f)
 	}
-	for _, cond := range conjunctsOf(p.realize.Where) {
+	for _, cond := range tir.Conjuncts(p.realize.Where) {
 		if !c.guard(cond) {
 			s.refuse(step, name, "the guard of %s cannot be said of the variables of a block", p.realize.Block.Name)
 			return nil

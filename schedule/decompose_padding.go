@@ -177,7 +177,7 @@ func (d *padded) inside(k int) ([]*tir.For, *tir.BlockRealize) {
 		}
 	}
 	var where tir.Expr
-	for _, c := range conjunctsOf(d.condition()) {
+	for _, c := range tir.Conjuncts(d.condition()) {
 		if !bounds(a, c, ranges) {
 			where = tir.All(where, c)
 		}

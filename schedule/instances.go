@@ -304,7 +304,7 @@ func (v *accessVisitor) expr(e tir.Expr, where tir.Expr) {
 // note adds an access. An index that is not known may be anywhere on its axis; a vector index is a box.
 func (v *accessVisitor) note(b *tir.Buffer, indices []tir.Expr, where tir.Expr, store bool) {
 	a := access{buffer: b, store: store, known: true, init: v.init}
-	for _, c := range conjunctsOf(where) {
+	for _, c := range tir.Conjuncts(where) {
 		if c == maybe {
 			a.known = a.known && !store
 			continue

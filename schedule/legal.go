@@ -167,14 +167,19 @@ func (l *lawyer) result(program []*instances, b *tir.Buffer) {
 	}
 }
 
+// over is what a side of a run's access is over the loops of the run from the given one on.
+func (x *instances) over(from int, s proof.Side) proof.Side {
+	s.Vars = slices.Concat(x.vars[from:], s.Vars)
+	s.Where = tir.All(x.where, s.Where)
+	return s
+}
+
 // writes returns what a run writes of a buffer, over its loops from the given one on.
 func (x *instances) writes(b *tir.Buffer, from int) []proof.Side {
 	var list []proof.Side
 	for _, a := range x.effects {
 		if a.store && a.buffer == b && a.known && x.known {
-			s := a.side
-			s.Vars = append(append([]proof.Var{}, x.vars[from:]...), a.side.Vars...)
-			s.Where = tir.All(x.where, a.side.Where)
+			s := x.over(from, a.side)
 			if !slices.ContainsFunc(list, func(o proof.Side) bool { return sameSide(o, s) }) {
 				list = append(list, s)
 			}
@@ -352,7 +357,7 @@ func (l *lawyer) reduction(key string, x *instances, whole *proof.Claim) {
 		others = append(others, v)
 	}
 	var whereR, whereS tir.Expr
-	for _, c := range conjunctsOf(x.where) {
+	for _, c := range tir.Conjuncts(x.where) {
 		if tir.UsesAny(c, reduce) {
 			whereR = tir.All(whereR, c)
 		} else {
@@ -447,10 +452,10 @@ func (l *lawyer) started(x *instances, a access, o *instances) {
 		}
 	}
 	key := fmt.Sprintf("%s starts with the initial value of %s", x.block.Name, o.block.Name)
-	c := &proof.Claim{Kind: proof.Cover, Subject: key, Fixed: fixed, Side: a.side}
-	c.Vars = append(append(append([]proof.Var{}, reduce...), x.vars[n:]...), a.side.Vars...)
-	c.Where = tir.All(x.where, a.side.Where)
-	update := proof.Side{Map: a.side.Map, Where: tir.All(c.Where, first), Vars: append(append([]proof.Var{}, x.vars[n:]...), a.side.Vars...)}
+	update := x.over(n, a.side)
+	c := &proof.Claim{Kind: proof.Cover, Subject: key, Fixed: fixed, Side: update}
+	c.Vars = slices.Concat(reduce, c.Vars)
+	update.Where = tir.All(update.Where, first)
 	for _, w := range l.runs {
 		if w.starts != o || !w.stores(a.buffer) {
 			continue
@@ -458,7 +463,7 @@ func (l *lawyer) started(x *instances, a access, o *instances) {
 		for _, s := range w.writes(a.buffer, n) {
 			only := &proof.Claim{Kind: proof.Cover, Subject: key + " alone", Fixed: x.vars[:n], Side: s, By: []proof.Side{update}}
 			l.claim(key+" alone", only)
-			s.Vars = append(append([]proof.Var{}, reduce...), s.Vars...)
+			s.Vars = slices.Concat(reduce, s.Vars)
 			c.By = append(c.By, s)
 		}
 	}
@@ -496,9 +501,7 @@ func (l *lawyer) covered(at int, x *instances, a access) {
 			shared = max(shared, len(o.loops)) // of each step
 		}
 	}
-	c := &proof.Claim{Kind: proof.Cover, Subject: key, Fixed: x.vars[:shared], Side: a.side}
-	c.Vars = append(append([]proof.Var{}, x.vars[shared:]...), a.side.Vars...)
-	c.Where = tir.All(x.where, a.side.Where)
+	c := &proof.Claim{Kind: proof.Cover, Subject: key, Fixed: x.vars[:shared], Side: x.over(shared, a.side)}
 	for _, w := range before {
 		c.By = append(c.By, w.writes(a.buffer, common(x, w))...)
 		l.complete(key, w, x, a.buffer)
@@ -516,10 +519,8 @@ func (l *lawyer) covered(at int, x *instances, a access) {
 			continue
 		}
 		n := common(x, w)
-		d := &proof.Claim{Kind: proof.Disjoint, Subject: key + " before " + w.block.Name + " writes it", Fixed: x.vars[:n], Side: a.side, By: w.writes(a.buffer, n)}
-		d.Vars = append(append([]proof.Var{}, x.vars[n:]...), a.side.Vars...)
-		d.Where = c.Where
-		l.claim(key+" when complete", d)
+		l.claim(key+" when complete", &proof.Claim{Kind: proof.Disjoint, Subject: key + " before " + w.block.Name + " writes it",
+			Fixed: x.vars[:n], Side: x.over(n, a.side), By: w.writes(a.buffer, n)})
 	}
 }
 
@@ -541,12 +542,9 @@ func earlier(x, w *instances, b *tir.Buffer) []proof.Side {
 	before := tir.Bin(tir.LT, tir.Subst(value, to), value)
 	sides := w.writes(b, len(o.loops))
 	for i, s := range sides {
-		s.Vars = append(append([]proof.Var{}, steps...), s.Vars...)
-		s.Where = tir.All(tir.Subst(s.Where, to), before)
-		s.Map = slices.Clone(s.Map)
-		for n, e := range s.Map {
-			s.Map[n] = tir.Subst(e, to)
-		}
+		s = s.Subst(to)
+		s.Vars = slices.Concat(steps, s.Vars)
+		s.Where = tir.All(s.Where, before)
 		sides[i] = s
 	}
 	return sides
@@ -613,7 +611,7 @@ func (x *instances) parts(n int) []tir.Expr {
 		}
 	}
 	var list []tir.Expr
-	for _, c := range conjunctsOf(x.where) {
+	for _, c := range tir.Conjuncts(x.where) {
 		for _, v := range x.vars[:n] {
 			if !says[v.Var] && tir.Uses(c, v.Var) && slices.ContainsFunc(x.vars[n:], func(r proof.Var) bool { return reduces[r.Var] && tir.Uses(c, r.Var) }) {
 				list = append(list, c)

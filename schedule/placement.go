@@ -88,7 +88,7 @@ func (m *placing) condition() bool {
 	for _, v := range m.s.fn.Scalars {
 		own[v] = true
 	}
-	for _, cond := range conjunctsOf(r.Where) {
+	for _, cond := range tir.Conjuncts(r.Where) {
 		if outOfRange(a, r, cond) {
 			continue
 		}

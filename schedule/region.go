@@ -81,7 +81,7 @@ func dense(a *arith.Analyzer, indices []tir.Expr, widths []int64, over map[*tir.
 // harmless reports whether a guard only keeps an access from leaving the buffer: where a part of it does not hold, an
 // index is outside.
 func harmless(a *arith.Analyzer, where tir.Expr, indices []tir.Expr, widths []int64, buf *tir.Buffer) bool {
-	for _, cond := range conjunctsOf(where) {
+	for _, cond := range tir.Conjuncts(where) {
 		leave := a.Assume(&tir.Not{A: cond})
 		out := false
 		for i, e := range indices {

@@ -124,7 +124,7 @@ func (m *folding) invert() bool {
 	}
 	m.inv = inv
 	a := m.p.analyzer()
-	for _, cond := range conjunctsOf(m.p.realize.Where) {
+	for _, cond := range tir.Conjuncts(m.p.realize.Where) {
 		if outOfRange(a, m.p.realize, cond) {
 			continue
 		}

@@ -3,6 +3,7 @@ package schedule
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/texel-ml/texel/tir"
@@ -268,8 +269,7 @@ func (l *lawyer) roll(key string, writers []*instances, x *instances, a access, 
 	if !ok {
 		return fmt.Errorf("block %s reads it at an index that is not modulo its window of %d", x.block.Name, size)
 	}
-	read.Vars = append(append([]proof.Var{}, x.vars[shared:]...), read.Vars...)
-	read.Where = tir.All(x.where, read.Where)
+	read = x.over(shared, read)
 	whole, ok := w.unguarded(a.buffer, shared, c)
 	if ok {
 		whole.side, ok = unrolled(whole.side, axis, size)
@@ -346,14 +346,14 @@ func (x *instances) unguarded(b *tir.Buffer, from int, c *carrying) (unguarded, 
 		}
 		found, u.side = true, a.side
 	}
-	conds := conjunctsOf(x.where)
+	conds := tir.Conjuncts(x.where)
 	for i := len(conds) - 1; i >= 0 && u.fresh == nil; i-- {
 		if o, ok := conds[i].(*tir.Binary); ok && o.Op == tir.Or && tir.UsesAny(o, c.loops) {
 			u.fresh = conds[i]
 			conds = append(conds[:i:i], conds[i+1:]...)
 		}
 	}
-	u.side.Vars = append(append([]proof.Var{}, x.vars[from:]...), u.side.Vars...)
+	u.side.Vars = slices.Concat(x.vars[from:], u.side.Vars)
 	u.side.Where = tir.All(append(conds, u.side.Where)...)
 	return u, found && u.fresh != nil
 }
@@ -457,7 +457,7 @@ func (c *carrying) at(s proof.Side, time tir.Expr, loops []proof.Var) (proof.Sid
 		return tir.Subst(e, map[*tir.Var]tir.Expr{now: time})
 	}
 	out := proof.Side{Vars: s.Vars}
-	for _, e := range conjunctsOf(s.Where) {
+	for _, e := range tir.Conjuncts(s.Where) {
 		out.Where = tir.All(out.Where, put(e))
 	}
 	for _, e := range s.Map {

@@ -174,7 +174,7 @@ func (r *reshaping) over(where tir.Expr, nest *ownNest) (*tir.BlockRealize, []*t
 		}
 	}
 	where = tir.Subst(where, moved)
-	for _, c := range conjunctsOf(condition) {
+	for _, c := range tir.Conjuncts(condition) {
 		where = tir.All(where, outer.Simplify(c))
 	}
 	return &tir.BlockRealize{Values: values, Where: where, Block: &b}, loops
