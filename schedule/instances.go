@@ -336,13 +336,3 @@ func (v *accessVisitor) note(b *tir.Buffer, indices []tir.Expr, where tir.Expr, 
 	}
 	v.x.effects = append(v.x.effects, a)
 }
-
-func conjunctsOf(e tir.Expr) []tir.Expr {
-	if e == nil {
-		return nil
-	}
-	if b, ok := e.(*tir.Binary); ok && b.Op == tir.And {
-		return append(conjunctsOf(b.A), conjunctsOf(b.B)...)
-	}
-	return []tir.Expr{e}
-}

@@ -248,7 +248,7 @@ func (r *reordering) startsFirst(f *flow, c *place) bool {
 			return false
 		}
 	}
-	for _, cond := range conjunctsOf(c.realize.Where) {
+	for _, cond := range tir.Conjuncts(c.realize.Where) {
 		if tir.UsesAny(cond, start) && !f.a.Prove(tir.Subst(cond, start)) {
 			return false
 		}
