@@ -63,7 +63,7 @@ var Rooms = []Room{
 	{Folder: "relay/importer/onnx", Holds: "ONNX models", Imports: []string{"relay", "relay/eval", "relay/importer/onnx/onnxpb"},
 		Modules: []string{"google.golang.org/protobuf", "golang.org/x/sys"}, Tests: []string{"relay/..."}},
 	{Folder: "relay/importer/onnx/onnxpb", Holds: "the generated messages of ONNX", Modules: []string{"google.golang.org/protobuf"}},
-	{Folder: "relay/transform", Holds: "graph passes, in one list", Imports: []string{"relay", "relay/eval", "texture", "target", "cost"},
+	{Folder: "relay/transform", Holds: "graph passes, in one list", Imports: []string{"relay", "relay/eval", "texture", "target", "cost", "internal/pbqp"},
 		Modules: []string{"golang.org/x/exp"}, Tests: []string{"relay/..."}},
 	{Folder: "tir", Holds: "loop IR, verifier, walk, rewriter"},
 	{Folder: "tir/tirtext", Holds: "text form of the loop IR", Imports: []string{"tir"}, Tests: []string{"tir/..."}},
@@ -84,6 +84,7 @@ var Rooms = []Room{
 	{Folder: "internal/picture", Holds: "pictures as input tensors", Modules: []string{"golang.org/x/image"}},
 	{Folder: "internal/irgen", Holds: "random functions of the loop IR, for tests", Imports: []string{"tir/...", "schedule/..."},
 		Modules: []string{"pgregory.net/rapid"}},
+	{Folder: "internal/pbqp", Holds: "partitioned boolean quadratic problems, solved"},
 	{Folder: "internal/...", Holds: "what several rooms use and no user sees", Tests: []string{"relay/...", "tir/..."},
 		Modules: []string{"github.com/stretchr/testify", "github.com/google/go-cmp", "golang.org/x/tools"}},
 }
