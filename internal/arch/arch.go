@@ -29,7 +29,7 @@ var TestModules = []string{"github.com/stretchr/testify", "github.com/google/go-
 	"github.com/ebitengine/purego", "golang.org/x/sys"}
 
 // TestImports are the folders of ours that any test may import.
-var TestImports = []string{"internal/golden", "internal/numtest", "internal/npy", "internal/irgen", "internal/browser"}
+var TestImports = []string{"internal/golden", "internal/numtest", "internal/npy", "internal/irgen", "internal/relaygen", "internal/browser"}
 
 // Rooms is the table. The most specific folder that matches a package is its row.
 var Rooms = []Room{
@@ -85,6 +85,7 @@ var Rooms = []Room{
 	{Folder: "internal/irgen", Holds: "random functions of the loop IR, for tests", Imports: []string{"tir/...", "schedule/..."},
 		Modules: []string{"pgregory.net/rapid"}},
 	{Folder: "internal/pbqp", Holds: "partitioned boolean quadratic problems, solved"},
+	{Folder: "internal/relaygen", Holds: "random graphs of relay, for tests and for bisection", Imports: []string{"relay"}, Tests: []string{"relay/..."}},
 	{Folder: "internal/...", Holds: "what several rooms use and no user sees", Tests: []string{"relay/...", "tir/..."},
 		Modules: []string{"github.com/stretchr/testify", "github.com/google/go-cmp", "golang.org/x/tools"}},
 }
