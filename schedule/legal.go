@@ -7,7 +7,6 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/proof"
-	"github.com/texel-ml/texel/tir/verify"
 )
 
 // A scheduled function means the same as its program when
@@ -49,7 +48,7 @@ func keepsOrder(step string, args []Value) bool {
 // prove decides whether the step that was taken keeps the meaning of the function: each obligation holds. One that did not
 // hold before either must be the same still, unless the step leaves everything in its order.
 func (s *Schedule) prove(step string, ordered bool) {
-	if err := verify.Verify(s.fn); err != nil {
+	if err := s.proven.verify(s.fn); err != nil {
 		s.fail(diag.Internal(step, "", "the step made an illegal function").By(err))
 		return
 	}
@@ -62,6 +61,7 @@ func (s *Schedule) prove(step string, ordered bool) {
 		}
 	}
 	if len(failed) == 0 {
+		s.proven.verified = s.fn
 		return
 	}
 	known := map[string][]string{}

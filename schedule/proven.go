@@ -6,12 +6,14 @@ import (
 
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/proof"
+	"github.com/texel-ml/texel/tir/verify"
 )
 
 // proven remembers the obligations that were found fulfilled, since most steps leave most of them as they are, and what was
 // gathered of functions.
 type proven struct {
 	program, last gathered
+	verified      *tir.Func // the last function that was found legal
 	done          map[string]bool
 	ids           map[any]uint64 // of variables and buffers
 	buf           []byte
@@ -29,6 +31,14 @@ func (g *gathered) of(f *tir.Func) []*instances {
 		g.fn, g.runs = f, gather(f)
 	}
 	return g.runs
+}
+
+// verify returns why f is not legal.
+func (p *proven) verify(f *tir.Func) error {
+	if p.verified == nil {
+		return verify.Verify(f)
+	}
+	return verify.Since(p.verified, f)
 }
 
 func newProven() *proven { return &proven{done: map[string]bool{}, ids: map[any]uint64{}} }

@@ -78,14 +78,21 @@ func (s *Scope) Typed(what string, e tir.Expr, want tir.Type) error {
 	return err
 }
 
+// has checks that a buffer is in scope.
+func (s *Scope) has(b *tir.Buffer) error {
+	switch {
+	case b == nil:
+		return fmt.Errorf("buffer none is not in scope")
+	case !s.bufs[b]:
+		return fmt.Errorf("buffer %s is not in scope", b.Name)
+	}
+	return nil
+}
+
 // Access checks the indices of an access and returns the type of what is there.
 func (s *Scope) Access(b *tir.Buffer, indices []tir.Expr) (tir.Type, error) {
-	if b == nil || !s.bufs[b] {
-		name := "none"
-		if b != nil {
-			name = b.Name
-		}
-		return tir.Type{}, fmt.Errorf("buffer %s is not in scope", name)
+	if err := s.has(b); err != nil {
+		return tir.Type{}, err
 	}
 	if len(indices) != len(b.Shape) {
 		return tir.Type{}, fmt.Errorf("%d indices for buffer %s of shape %v", len(indices), b.Name, tensor.Shape(b.Shape))
@@ -213,8 +220,12 @@ func (s *Scope) call(n *tir.Call) (tir.Type, error) {
 		return tir.Type{}, fmt.Errorf("%v has %d arguments, wanted %d", n.Fn, len(n.Args), arity)
 	}
 	t, err := s.same(n.Fn.String(), n.Args...)
-	if n.Fn == tir.IsNaN || n.Fn == tir.IsInf {
-		t.DType = tensor.Bool
+	if err != nil {
+		return t, err
 	}
-	return t, err
+	out := t
+	if out.DType = n.Fn.Result(t.DType); out.DType == tensor.Invalid {
+		return t, fmt.Errorf("%v of %v", n.Fn, t.DType)
+	}
+	return out, nil
 }

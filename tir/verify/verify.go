@@ -20,9 +20,11 @@ import (
 )
 
 // Verify returns an error that names the block or loop when f is not legal.
-func Verify(f *tir.Func) error {
+func Verify(f *tir.Func) error { return verify(f, nil) }
+
+func verify(f *tir.Func, was []tir.Stmt) error {
 	v := &verifier{a: arith.New(), node: f.Name, written: map[*tir.Buffer]bool{}}
-	if err := v.function(f); err != nil {
+	if err := v.function(f, was); err != nil {
 		return diag.Invalid("verify", v.node, "%s", err)
 	}
 	return nil
@@ -53,7 +55,7 @@ type binding struct {
 	r tir.Range
 }
 
-func (v *verifier) function(f *tir.Func) error {
+func (v *verifier) function(f *tir.Func, was []tir.Stmt) error {
 	if f.Outputs < 1 || f.Outputs > len(f.Params) {
 		return fmt.Errorf("%d outputs of %d parameters", f.Outputs, len(f.Params))
 	}
@@ -71,7 +73,7 @@ func (v *verifier) function(f *tir.Func) error {
 	if !ok || root.Block == nil || len(root.Block.Iters) > 0 || root.Where != nil || root.Block.Init != nil {
 		return fmt.Errorf("the body is no root block without iteration variables, condition and init; wanted \"block root():\" around all statements")
 	}
-	if err := v.realize(root, true); err != nil {
+	if err := v.realize(root, true, was); err != nil {
 		return err
 	}
 	for _, b := range f.Params[len(f.Params)-f.Outputs:] {
@@ -107,19 +109,23 @@ func (v *verifier) under(cond tir.Expr, f func() error) error {
 	return f()
 }
 
-func (v *verifier) stmt(s tir.Stmt) error {
+// stmt checks a statement. was are the statements that stood here in a legal function (see Since).
+func (v *verifier) stmt(s tir.Stmt, was []tir.Stmt) error {
+	if slices.Contains(was, s) {
+		return v.settled(s)
+	}
 	switch n := s.(type) {
 	case nil:
 		return fmt.Errorf("a statement is missing")
 	case *tir.For:
-		return v.loop(n)
+		return v.loop(n, was)
 	case *tir.BlockRealize:
-		return v.realize(n, false)
+		return v.realize(n, false, was)
 	case *tir.Store:
 		return v.store(n)
 	case *tir.Seq:
 		for _, c := range n.Stmts {
-			if err := v.stmt(c); err != nil {
+			if err := v.stmt(c, was); err != nil {
 				return err
 			}
 		}
@@ -128,10 +134,11 @@ func (v *verifier) stmt(s tir.Stmt) error {
 		if err := v.value("a condition", n.Cond, tir.Bool); err != nil {
 			return err
 		}
-		if err := v.under(n.Cond, func() error { return v.stmt(n.Then) }); err != nil || n.Else == nil {
+		then, otherwise := sides(was, n)
+		if err := v.under(n.Cond, func() error { return v.stmt(n.Then, then) }); err != nil || n.Else == nil {
 			return err
 		}
-		return v.under(&tir.Not{A: n.Cond}, func() error { return v.stmt(n.Else) })
+		return v.under(&tir.Not{A: n.Cond}, func() error { return v.stmt(n.Else, otherwise) })
 	case *tir.While:
 		if v.opaque == 0 {
 			return fmt.Errorf("a while outside an opaque block")
@@ -139,12 +146,12 @@ func (v *verifier) stmt(s tir.Stmt) error {
 		if err := v.value("a condition", n.Cond, tir.Bool); err != nil {
 			return err
 		}
-		return v.stmt(n.Body)
+		return v.stmt(n.Body, nil)
 	case *tir.Let:
 		if err := v.value("the value of "+n.Var.Name, n.Value, n.Var.Type()); err != nil {
 			return err
 		}
-		return v.declare(n.Var, tir.Range{Min: n.Value, Extent: tir.I(1)}, func() error { return v.stmt(n.Body) })
+		return v.declare(n.Var, tir.Range{Min: n.Value, Extent: tir.I(1)}, func() error { return v.stmt(n.Body, nil) })
 	case *tir.Allocate:
 		if v.opaque == 0 {
 			return fmt.Errorf("an allocation of %s outside an opaque block", n.Buffer.Name)
@@ -155,7 +162,7 @@ func (v *verifier) stmt(s tir.Stmt) error {
 		}
 		defer undo()
 		v.blocks[len(v.blocks)-1].own[n.Buffer] = true
-		return v.stmt(n.Body)
+		return v.stmt(n.Body, nil)
 	case *tir.Barrier:
 		return fmt.Errorf("a barrier stands in a function; the loop passes put them")
 	case *tir.Evaluate:
@@ -176,7 +183,7 @@ func (v *verifier) value(what string, e tir.Expr, want tir.Type) error {
 	return v.loads(e)
 }
 
-func (v *verifier) loop(n *tir.For) error {
+func (v *verifier) loop(n *tir.For, was []tir.Stmt) error {
 	if n.Var == nil {
 		return fmt.Errorf("a loop has no variable")
 	}
@@ -196,7 +203,7 @@ func (v *verifier) loop(n *tir.For) error {
 	}
 	v.loops = append(v.loops, n)
 	defer func() { v.loops = v.loops[:len(v.loops)-1] }()
-	return v.declare(n.Var, tir.Range{Min: n.Min, Extent: n.Extent}, func() error { return v.stmt(n.Body) })
+	return v.declare(n.Var, tir.Range{Min: n.Min, Extent: n.Extent}, func() error { return v.stmt(n.Body, bodies(was, n)) })
 }
 
 func (v *verifier) store(n *tir.Store) error {
@@ -268,8 +275,8 @@ func children(e tir.Expr) []tir.Expr {
 	return nil
 }
 
-func (v *verifier) realize(n *tir.BlockRealize, root bool) error {
-	b := n.Block
+func (v *verifier) realize(n *tir.BlockRealize, root bool, was []tir.Stmt) error {
+	b, outer := n.Block, v.node
 	v.node = b.Name
 	if len(n.Values) != len(b.Iters) {
 		return fmt.Errorf("%d values for %d iteration variables", len(n.Values), len(b.Iters))
@@ -286,8 +293,7 @@ func (v *verifier) realize(n *tir.BlockRealize, root bool) error {
 			defer func() { v.dead-- }()
 		}
 	}
-	return v.under(n.Where, func() error {
-		reduces := false
+	err := v.under(n.Where, func() error {
 		for i, iv := range b.Iters {
 			if err := v.value("the value of "+iv.Var.Name, n.Values[i], tir.Index); err != nil {
 				return err
@@ -298,7 +304,6 @@ func (v *verifier) realize(n *tir.BlockRealize, root bool) error {
 					return fmt.Errorf("the value of %s may be outside [0, %d): it is in [%d, %d]", iv.Var.Name, iv.Extent, lo, hi)
 				}
 			}
-			reduces = reduces || iv.Kind == tir.Reduce
 			if f := v.independent(n.Values[i]); f != nil && iv.Kind != tir.Spatial {
 				kind := f.Kind.String()
 				if f.Kind == tir.Bound {
@@ -307,25 +312,38 @@ func (v *verifier) realize(n *tir.BlockRealize, root bool) error {
 				return fmt.Errorf("the %v variable %s is driven by loop %s, which is %s: its iterations are not independent", iv.Kind, iv.Var.Name, f.Var.Name, kind)
 			}
 		}
-		if b.Init != nil && !reduces {
+		if b.Init != nil && !reduces(b) {
 			return fmt.Errorf("the block has an init but no reduce variable")
 		}
-		return v.iters(n, 0, root, reduces)
+		return v.iters(n, 0, root, insides(was, n, root))
 	})
+	if err == nil && !root {
+		v.node = outer
+	}
+	return err
 }
 
 // independent returns a loop around, none of whose iterations may depend on another, on whose variable e depends.
 func (v *verifier) independent(e tir.Expr) *tir.For {
 	for _, f := range v.loops {
-		if (f.Kind == tir.Parallel || f.Kind == tir.Vectorized || f.Kind == tir.Bound) && tir.Uses(e, f.Var) {
+		if anyOrder(f) && tir.Uses(e, f.Var) {
 			return f
 		}
 	}
 	return nil
 }
 
+// anyOrder reports whether the iterations of a loop may run in any order, or at the same time.
+func anyOrder(f *tir.For) bool {
+	return f.Kind == tir.Parallel || f.Kind == tir.Vectorized || f.Kind == tir.Bound
+}
+
+func reduces(b *tir.Block) bool {
+	return slices.ContainsFunc(b.Iters, func(iv tir.IterVar) bool { return iv.Kind == tir.Reduce })
+}
+
 // iters declares the iteration variables from i on, then checks what is inside the block.
-func (v *verifier) iters(n *tir.BlockRealize, i int, root, reduces bool) error {
+func (v *verifier) iters(n *tir.BlockRealize, i int, root bool, was inside) error {
 	b := n.Block
 	if i < len(b.Iters) {
 		undo, err := v.scope.Var(b.Iters[i].Var)
@@ -338,7 +356,7 @@ func (v *verifier) iters(n *tir.BlockRealize, i int, root, reduces bool) error {
 		v.a.Bind(b.Iters[i].Var, 0, int64(b.Iters[i].Extent)) // the block is legal for every value of its variables
 		v.bound = append(v.bound, binding{b.Iters[i].Var, tir.Range{Min: n.Values[i], Extent: tir.I(1)}})
 		defer func() { v.bound = v.bound[:len(v.bound)-1] }()
-		return v.iters(n, i+1, root, reduces)
+		return v.iters(n, i+1, root, was)
 	}
 	if err := v.isolated(b); err != nil {
 		return err
@@ -346,8 +364,8 @@ func (v *verifier) iters(n *tir.BlockRealize, i int, root, reduces bool) error {
 	o := &open{block: b, bound: len(v.bound), own: map[*tir.Buffer]bool{}, root: root}
 	for _, list := range [][]tir.Region{b.Reads, b.Writes} {
 		for _, r := range list {
-			if !v.scope.bufs[r.Buffer] && !slices.Contains(b.Allocs, r.Buffer) {
-				return fmt.Errorf("a region is of buffer %s, which is not in scope", r.Buffer.Name)
+			if err := v.known(b, r); err != nil {
+				return err
 			}
 			if len(r.Ranges) != len(r.Buffer.Shape) {
 				return fmt.Errorf("a region of %s has %d axes, wanted %d", r.Buffer.Name, len(r.Ranges), len(r.Buffer.Shape))
@@ -375,25 +393,39 @@ func (v *verifier) iters(n *tir.BlockRealize, i int, root, reduces bool) error {
 		v.opaque++
 		defer func() { v.opaque-- }()
 	}
+	if err := v.begun(b); err != nil {
+		return err
+	}
 	if b.Init != nil {
-		if err := v.stmt(b.Init); err != nil {
+		if err := v.stmt(b.Init, was.init); err != nil {
 			return err
-		}
-	} else if reduces && !b.Opaque {
-		for _, r := range b.Writes {
-			if !v.written[r.Buffer] && !o.own[r.Buffer] {
-				return fmt.Errorf("the block reduces into %s, which neither an init nor a block before it writes", r.Buffer.Name)
-			}
 		}
 	}
 	if b.Body == nil {
 		return fmt.Errorf("the block has no body")
 	}
-	err := v.stmt(b.Body)
-	if err == nil {
-		v.node = b.Name
+	return v.stmt(b.Body, was.body)
+}
+
+// known checks that the buffer of a region that a block declares is in scope inside it.
+func (v *verifier) known(b *tir.Block, r tir.Region) error {
+	if !v.scope.bufs[r.Buffer] && !slices.Contains(b.Allocs, r.Buffer) {
+		return fmt.Errorf("a region is of buffer %s, which is not in scope", r.Buffer.Name)
 	}
-	return err
+	return nil
+}
+
+// begun checks that what a block reduces into has an initial value, by its own init or by a store before it.
+func (v *verifier) begun(b *tir.Block) error {
+	if b.Init != nil || b.Opaque || !reduces(b) {
+		return nil
+	}
+	for _, r := range b.Writes {
+		if !v.written[r.Buffer] && !slices.Contains(b.Allocs, r.Buffer) {
+			return fmt.Errorf("the block reduces into %s, which neither an init nor a block before it writes", r.Buffer.Name)
+		}
+	}
+	return nil
 }
 
 // isolated checks that a block uses no variable of a loop around it: what a loop drives, it drives through the block's own
