@@ -152,7 +152,7 @@ type Broadcast struct {
 // Intrinsic is a function that every back end provides.
 type Intrinsic uint8
 
-// The intrinsics. Each takes and gives one type, except IsNaN and IsInf (bool) and Bitcast32/64.
+// The intrinsics. Each takes and gives one type; Result says which of them give another.
 const (
 	Exp Intrinsic = iota
 	Log
@@ -183,14 +183,29 @@ const (
 	IsInf
 	BitNot
 	FloatMod // C's fmod
+	Bits     // the bits of a float32 or float64 as an unsigned integer of its width; those of a NaN are unspecified but for its sign
+	FromBits // the float32 or float64 that has the bits of an unsigned integer
 )
 
 var intrinsicNames = [...]string{"exp", "log", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
 	"cosh", "tanh", "asinh", "acosh", "atanh", "erf", "sigmoid", "pow", "floor", "ceil", "round", "trunc", "abs", "fma",
-	"isnan", "isinf", "bitnot", "fmod"}
+	"isnan", "isinf", "bitnot", "fmod", "bits", "frombits"}
 
 // String returns the intrinsic's name in the text form.
 func (f Intrinsic) String() string { return intrinsicNames[f] }
+
+// Result returns the element type of f applied to type d; Invalid when f cannot tell one from another by d.
+func (f Intrinsic) Result(d tensor.DType) tensor.DType {
+	switch f {
+	case IsNaN, IsInf:
+		return tensor.Bool
+	case Bits:
+		return map[tensor.DType]tensor.DType{tensor.Float32: tensor.Uint32, tensor.Float64: tensor.Uint64}[d]
+	case FromBits:
+		return map[tensor.DType]tensor.DType{tensor.Uint32: tensor.Float32, tensor.Uint64: tensor.Float64}[d]
+	}
+	return d
+}
 
 // Intrinsics returns all intrinsics.
 func Intrinsics() []Intrinsic {
@@ -243,12 +258,10 @@ func (c *Cast) Type() Type { return Type{c.DType, c.A.Type().Lanes} }
 // Type is the buffer's element type with the lanes of the indices.
 func (l *Load) Type() Type { return Type{l.Buffer.DType, lanesOf(l.Indices)} }
 
-// Type is the first operand's type, bool for IsNaN and IsInf.
+// Type is the first operand's type with the element type that the intrinsic gives.
 func (c *Call) Type() Type {
 	t := c.Args[0].Type()
-	if c.Fn == IsNaN || c.Fn == IsInf {
-		t.DType = tensor.Bool
-	}
+	t.DType = c.Fn.Result(t.DType)
 	return t
 }
 

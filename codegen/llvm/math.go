@@ -67,6 +67,10 @@ func (e *emitter) intrinsic(x *tir.Call) *val {
 	if !t.DType.IsFloat() {
 		return e.intIntrinsic(x.Fn, t, args)
 	}
+	if x.Fn == tir.Bits {
+		to := regType(x.Type().WithLanes(t.Lanes))
+		return e.op(to, "bitcast $0 to "+string(to), args[0])
+	}
 	if t.DType == tensor.Float16 && e.m.nativeHalf() {
 		if v := e.direct(x.Fn, args); v != nil {
 			return v
@@ -91,6 +95,9 @@ func (e *emitter) intrinsic(x *tir.Call) *val {
 func (e *emitter) intIntrinsic(f tir.Intrinsic, t tir.Type, args []*val) *val {
 	a := args[0]
 	switch {
+	case f == tir.FromBits:
+		to := regType(tir.Type{DType: f.Result(t.DType), Lanes: t.Lanes})
+		return e.op(to, "bitcast $0 to "+string(to), a)
 	case f == tir.Floor || f == tir.Ceil || f == tir.Round || f == tir.Trunc:
 		return a
 	case f == tir.FMA:

@@ -150,7 +150,7 @@ func floatFunctions() []tir.Intrinsic {
 	var list []tir.Intrinsic
 	for _, f := range tir.Intrinsics() {
 		switch f {
-		case tir.FMA, tir.IsNaN, tir.IsInf, tir.BitNot:
+		case tir.FMA, tir.IsNaN, tir.IsInf, tir.BitNot, tir.Bits, tir.FromBits:
 		default:
 			list = append(list, f)
 		}

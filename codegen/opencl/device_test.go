@@ -268,7 +268,7 @@ func TestIntrinsics(t *testing.T) {
 			x := &tir.Buffer{Name: "x", DType: d, Shape: []int{64}, Scope: tir.Global}
 			for _, fn := range tir.Intrinsics() {
 				lo, hi := domain(fn)
-				if fn == tir.BitNot {
+				if fn == tir.BitNot || fn == tir.Bits || fn == tir.FromBits {
 					continue
 				}
 				fs = append(fs, func(x []tir.Expr) tir.Expr { // x in [0, 1)
@@ -302,12 +302,18 @@ func TestIntrinsics(t *testing.T) {
 	// what depends on the sign, on NaN and on infinities
 	x := &tir.Buffer{Name: "x", DType: tensor.Float32, Shape: []int{48}, Scope: tir.Global}
 	var fs []func(x []tir.Expr) tir.Expr
-	for _, fn := range []tir.Intrinsic{tir.Round, tir.Floor, tir.Ceil, tir.Trunc, tir.Abs, tir.IsNaN, tir.IsInf, tir.Sigmoid} {
+	for _, fn := range []tir.Intrinsic{tir.Round, tir.Floor, tir.Ceil, tir.Trunc, tir.Abs, tir.IsNaN, tir.IsInf, tir.Sigmoid, tir.Bits} {
 		fs = append(fs, func(x []tir.Expr) tir.Expr { return &tir.Call{Fn: fn, Args: x} })
 	}
 	for _, lanes := range []int{1, 16} {
 		k := all(fmt.Sprintf("edges_%d", lanes), []*tir.Buffer{x}, fs, lanes)
 		agree(t, []*tir.Kernel{k}, nil, map[*tir.Buffer]*tensor.Tensor{x: values(tensor.Float32, 48, 0)}, numtest.Tolerance{Rel: 1e-6, Abs: 1e-30})
+	}
+	bits := &tir.Buffer{Name: "x", DType: tensor.Uint32, Shape: []int{48}, Scope: tir.Global}
+	fromBits := []func(x []tir.Expr) tir.Expr{func(x []tir.Expr) tir.Expr { return &tir.Call{Fn: tir.FromBits, Args: x} }}
+	for _, lanes := range []int{1, 4} {
+		k := all(fmt.Sprintf("frombits_%d", lanes), []*tir.Buffer{bits}, fromBits, lanes)
+		agree(t, []*tir.Kernel{k}, nil, map[*tir.Buffer]*tensor.Tensor{bits: values(tensor.Uint32, 48, 0)}, numtest.Tolerance{})
 	}
 	for _, d := range []tensor.DType{tensor.Int8, tensor.Int32, tensor.Int64, tensor.Uint16} {
 		x := &tir.Buffer{Name: "x", DType: d, Shape: []int{48}, Scope: tir.Global}

@@ -390,6 +390,8 @@ func (e *emitter) intrinsic(x *tir.Call) code {
 	case tir.Sigmoid:
 		one := e.floatConst(d, 1).s
 		return call(e.helper("texel_sigmoid_"+typ, typ, "("+typ+" x)", fmt.Sprintf("%s / (%s + exp(-x))", one, one)), texts...)
+	case tir.Bits:
+		return call("as_"+e.registerType(x.Fn.Result(d), t.Lanes), texts...)
 	case tir.IsNaN, tir.IsInf:
 		c := call(name, texts...)
 		if t.Lanes > 1 {
@@ -407,6 +409,8 @@ func (e *emitter) intIntrinsic(x *tir.Call, args []code) code {
 	d := t.DType
 	typ := e.registerType(d, t.Lanes)
 	switch {
+	case x.Fn == tir.FromBits:
+		return call("as_"+e.registerType(x.Fn.Result(d), t.Lanes), args[0].s)
 	case x.Fn == tir.BitNot && d != tensor.Bool:
 		c := code{s: "~" + args[0].at(unaryPrec), prec: unaryPrec, wide: args[0].wide}
 		if t.Lanes == 1 && d.Bits() < 32 {

@@ -169,6 +169,8 @@ func TestIntegerSemantics(t *testing.T) {
 		{"bool", "0 < a and 7 // a == 1", nil, 0},
 		{"bool", "not (a == 0 or 7 // a == 1)", nil, 0},
 		{"bool", "isnan(nan)", nil, 1},
+		{"uint32", "bits(-1.5)", nil, 0xbfc00000},
+		{"uint64", "bits(-1.5_float64)", nil, -0x4008000000000000},
 		{"bool", "min(1.0, nan) == min(1.0, nan)", nil, 0},
 		{"int32", "a_int32", nil, 0},
 	} {
@@ -196,7 +198,10 @@ func TestFloatSemantics(t *testing.T) {
 		{"float32", "round(2.5) + round(-3.5) + floor(-0.5) + trunc(-1.5)", nil, -4},
 		{"float32", "fmod(-7.5, 2.0) + fma(2.0, 3.0, 4.0) + pow(2.0, 3.0)", nil, 16.5},
 		{"float32", "-7.5 %% 2.0", nil, 0.5},
+		{"float32", "fma(1.5, 161.10368, 1e-40)", nil, 241.65553283691406}, // beyond a tie by less than float64 holds
 		{"float32", "-7.5 // 2.0", nil, -4},
+		{"float32", "frombits(1_uint32)", nil, 0x1p-149},
+		{"float64", "frombits(4613937818241073152_uint64)", nil, 3},
 		{"float32", "max(-0.0, 0.0)", nil, 0},
 		{"float32", "float32(float16(0.1))", nil, 0.0999755859375},
 	} {

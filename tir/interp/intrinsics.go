@@ -31,6 +31,10 @@ func (c *compiler) call(n *tir.Call) code {
 		return bad
 	}
 	t := n.Args[0].Type()
+	if n.Fn.Result(t.DType) == tensor.Invalid {
+		c.fail("%v of %v", n.Fn, t.DType)
+		return bad
+	}
 	for _, a := range n.Args[1:] {
 		if a.Type() != t {
 			c.fail("arguments of %v are %v and %v", n.Fn, t, a.Type())
@@ -50,6 +54,11 @@ func (c *compiler) call(n *tir.Call) code {
 	}
 	x := args[0]
 	switch n.Fn {
+	case tir.Bits:
+		if t.DType == tensor.Float64 {
+			return code{i: func(f *frame) int64 { return int64(math.Float64bits(x(f))) }}
+		}
+		return code{i: func(f *frame) int64 { return int64(math.Float32bits(float32(x(f)))) }}
 	case tir.IsNaN:
 		return code{i: func(f *frame) int64 { return bit(math.IsNaN(x(f))) }}
 	case tir.IsInf:
@@ -59,7 +68,10 @@ func (c *compiler) call(n *tir.Call) code {
 	case tir.FloatMod:
 		return code{f: func(f *frame) float64 { return round(math.Mod(x(f), args[1](f))) }}
 	case tir.FMA:
-		return code{f: func(f *frame) float64 { return round(math.FMA(x(f), args[1](f), args[2](f))) }}
+		if c.round(t.DType) == nil {
+			return code{f: func(f *frame) float64 { return math.FMA(x(f), args[1](f), args[2](f)) }}
+		}
+		return code{f: func(f *frame) float64 { return round(addOdd(x(f)*args[1](f), args[2](f))) }}
 	}
 	fn, ok := unary[n.Fn]
 	if !ok {
@@ -69,11 +81,31 @@ func (c *compiler) call(n *tir.Call) code {
 	return code{f: func(f *frame) float64 { return round(fn(x(f))) }}
 }
 
+// addOdd returns a + b rounded to odd: when anything is lost, the last bit is 1. A rounding to a narrower type then gives
+// what one rounding of the exact sum gives; products of two float32 are exact in float64.
+func addOdd(a, b float64) float64 {
+	s := a + b
+	bb := s - a
+	lost := (a - (s - bb)) + (b - bb) // Knuth's TwoSum
+	if bits := math.Float64bits(s); lost != 0 && !math.IsNaN(lost) && bits&1 == 0 {
+		if (lost > 0) == (s > 0) {
+			return math.Float64frombits(bits + 1)
+		}
+		return math.Float64frombits(bits - 1)
+	}
+	return s
+}
+
 // intCall compiles the intrinsics that integers have too.
 func (c *compiler) intCall(n *tir.Call, d tensor.DType) code {
 	x := c.int(n.Args[0])
 	wrap := func(v int64) int64 { return tensor.Wrap(d, v) }
 	switch n.Fn {
+	case tir.FromBits:
+		if d == tensor.Uint64 {
+			return code{f: func(f *frame) float64 { return math.Float64frombits(uint64(x(f))) }}
+		}
+		return code{f: func(f *frame) float64 { return float64(math.Float32frombits(uint32(x(f)))) }}
 	case tir.Abs:
 		if d.Kind() != tensor.Signed {
 			return code{i: x}

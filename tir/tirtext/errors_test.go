@@ -26,6 +26,7 @@ func TestErrors(t *testing.T) {
 		{head + "  C[0, 1] = 1.0\n", `t:2:3: tirtext: wanted 1 indices of C, found 2`},
 		{head + "  C[0] = 1.0 + 1\n", `t:2:14: tirtext: operands of + are float32 and int64; wanted one type`},
 		{head + "  C[0] = select(1, 1.0, 2.0)\n", `t:2:10: tirtext: select of int64, float32, float32; wanted a bool and two of one type`},
+		{head + "  C[0] = frombits(1)\n", `t:2:10: tirtext: frombits of int64`},
 		{head + "  C[0] = sinus(1.0)\n", `t:2:10: tirtext: function sinus is unknown`},
 		{head + "  if 1 < 2 < 3:\n    pass\n", `t:2:12: tirtext: comparisons do not chain; wanted parentheses`},
 		{head + "  for i in range(0, 4, kind=fast):\n    pass\n", `t:2:29: tirtext: wanted serial, parallel, vectorized, unrolled or bound, found "fast"`},

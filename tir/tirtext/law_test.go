@@ -92,7 +92,7 @@ func (m *maker) expr(t tir.Type, depth int) tir.Expr {
 			return &tir.Not{A: m.expr(t, depth-1)}
 		}
 		fn := tir.Intrinsic(m.pick("fn", len(tir.Intrinsics())))
-		if fn == tir.IsNaN || fn == tir.IsInf {
+		if fn.Result(t.DType) != t.DType {
 			fn = tir.Abs
 		}
 		return &tir.Call{Fn: fn, Args: []tir.Expr{m.expr(t, depth-1), m.expr(t, depth-1)}}

@@ -321,8 +321,8 @@ func (p *parser) call(t token) (tir.Expr, tir.Type) {
 		}
 	}
 	out := types[0]
-	if f == tir.IsNaN || f == tir.IsInf {
-		out.DType = tensor.Bool
+	if out.DType = f.Result(out.DType); out.DType == tensor.Invalid {
+		return bad("%s of %s", t.text, typeText(types[0]))
 	}
 	return &tir.Call{Fn: f, Args: args}, out
 }

@@ -137,6 +137,7 @@ func TestMalformed(t *testing.T) {
 		{wrap(loop(loop(store(out, one, i)))), "root: variable i is declared inside its own scope"},
 		{wrap(loop(store(out, &tir.Binary{Op: tir.Add, A: one, B: i}, i))), "root: operands of + are float32 and int64, wanted one type"},
 		{wrap(loop(store(out, &tir.Call{Fn: tir.Pow, Args: []tir.Expr{one}}, i))), "root: pow has 1 arguments, wanted 2"},
+		{wrap(loop(store(out, &tir.Call{Fn: tir.Bits, Args: []tir.Expr{i}}, i))), "root: bits of int64"},
 		{wrap(&tir.Seq{}), "root: output C is never written"},
 		{wrap(nil), "root: the block has no body"},
 		{wrap(&tir.If{Cond: tir.I(1), Then: store(out, one, tir.I(0))}), "root: a condition is int64, wanted bool"},
