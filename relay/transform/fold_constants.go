@@ -11,12 +11,15 @@ import (
 const (
 	// foldGrowth bounds the bytes that folding one call may add to the module beyond those of its operands.
 	foldGrowth = 64 << 10
-	// foldWeight bounds a filled tensor that is folded because a heavy operator reads it as weights.
+	// foldTotal bounds what all calls that are no weights may add together.
+	foldTotal = 16 << 20
+	// foldWeight bounds a constant that is made because a heavy operator reads it as weights.
 	foldWeight = 1 << 30
 )
 
 // FoldConstants evaluates calls whose operands are constants, with the operators' float64 reference. What would make the
-// module larger, as tile and full do, stays a call, except weights of heavy operators, which must be packed.
+// module larger by more than 64 KiB, or by more than 16 MiB together with the others, stays a call, as tile and full of
+// many elements do. Weights of heavy operators, which must be packed, are made up to 1 GiB.
 func FoldConstants(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
 	weights := map[relay.Expr]bool{}
 	for e := range relay.PostOrder(m.Main(), false) {
@@ -26,57 +29,57 @@ func FoldConstants(_ context.Context, m *relay.Module, o *Options) (*relay.Modul
 			}
 		}
 	}
-	r := &rewriter{step: "fold-constants", o: o, uses: map[relay.Expr]int{}}
-	main := m.Main()
-	body, err := relay.Rewrite(main, func(old, rebuilt relay.Expr) (relay.Expr, error) {
-		r.pos = old.Pos()
-		switch e := rebuilt.(type) {
+	return rewriteExpr("fold-constants", m, o, func(r *rewriter, e relay.Expr) (relay.Expr, error) {
+		switch e := e.(type) {
 		case *relay.Call:
-			if e.Op == nil {
-				return rebuilt, nil
+			if e.Op != nil && relay.Tensor(e) != nil {
+				return r.fold(e, weights[r.old])
 			}
-			c, err := r.fold(e, weights[old])
-			if c == nil || err != nil {
-				return rebuilt, err
-			}
-			return c, nil
 		case *relay.TupleGet:
-			call, ok := e.Tuple.(*relay.Call)
-			if !ok || call.Op == nil {
-				return rebuilt, nil
+			c, ok := e.Tuple.(*relay.Call)
+			if !ok || c.Op == nil || !r.mayFold(relay.Tensor(e), c, weights[r.old]) {
+				return nil, nil
 			}
-			v := r.evaluate(call)
-			list, ok := v.(relay.Values)
-			if !ok {
-				return rebuilt, nil
-			}
-			if w, ok := list[e.Index].(*tensor.Wide); ok {
-				return r.constant(w), nil
+			if list, ok := r.evaluate(c).(relay.Values); ok {
+				return r.constant(list[e.Index].(*tensor.Wide)), nil
 			}
 		}
-		return rebuilt, nil
+		return nil, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return m.WithMain(body.(*relay.Function)), nil
 }
 
-// fold returns the constant that c is, or nil.
-func (r *rewriter) fold(c *relay.Call, weight bool) (relay.Expr, error) {
-	t := relay.Tensor(c)
+// mayFold reports whether a constant of type t, which a call of constants gives, is not too large to be made.
+func (r *rewriter) mayFold(t *relay.TensorType, c *relay.Call, weight bool) bool {
 	operands, ok := constants(c)
 	if t == nil || !ok {
-		return nil, nil
+		return false
 	}
 	size, have := t.DType.Bytes(t.Shape.Elems()), 0
 	for _, k := range operands {
 		have += len(k.Value.Data)
 	}
-	if size > have+foldGrowth && !(weight && size <= foldWeight) {
+	grows := max(0, size-have)
+	switch {
+	case weight && size <= foldWeight:
+		return true
+	case grows > foldGrowth:
 		r.o.Notes.Add(diag.Unfused, r.step, r.pos.Node, "%s of constants stays: its %d bytes are more than %d", c.Op.Name, size, have+foldGrowth)
+		return false
+	case r.grown+grows > foldTotal:
+		r.o.Notes.Add(diag.Unfused, r.step, r.pos.Node, "%s of constants stays: others made the module larger by %d bytes, %d is the most", c.Op.Name, r.grown, foldTotal)
+		return false
+	}
+	r.grown += grows
+	return true
+}
+
+// fold returns the constant that c is, or nil.
+func (r *rewriter) fold(c *relay.Call, weight bool) (relay.Expr, error) {
+	t := relay.Tensor(c)
+	if !r.mayFold(t, c, weight) {
 		return nil, nil
 	}
+	operands, _ := constants(c)
 	switch a := c.Attrs.(type) {
 	case *relay.ReshapeAttrs: // the same bytes
 		return relay.NewConstant(&tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: operands[0].Value.Data}, operands[0].Name, r.pos), nil

@@ -25,6 +25,11 @@ type Options struct {
 	Notes      *diag.Notes
 	Candidates func(c *relay.Call) []cost.Candidate // how an operator can be computed; nil: layouts stay as they are
 
+	FastMath bool // also rewrites that round differently, or lose the sign of a zero: see the pass fast-math
+
+	MaxRewrites int             // how many nodes one pass may replace, in the order of execution; 0: any number. For bisection
+	Rewrote     func(r Rewrite) // sees each node that is replaced
+
 	Verify  bool                                           // check the module after each pass
 	Stop    string                                         // the last pass to run; empty runs all
 	Start   string                                         // the first pass to run; empty starts at the first

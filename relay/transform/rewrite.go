@@ -2,29 +2,66 @@ package transform
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/tensor"
 )
 
-// rewriter is one walk of a pass over main, operands first.
+// rewriter is one pass over main, operands first.
 type rewriter struct {
-	step string
-	o    *Options
-	uses map[relay.Expr]int  // how many operand places refer to a node of the new graph
-	made map[relay.Expr]bool // the nodes made for the node that is rewritten
-	pos  diag.Pos            // of the node that is rewritten: new nodes get it
+	step  string
+	o     *Options
+	uses  map[relay.Expr]int  // how many operand places refer to a node of the new graph
+	made  map[relay.Expr]bool // the nodes made for the node that is rewritten
+	old   relay.Expr          // the node of the graph before this walk
+	pos   diag.Pos            // of the node that is rewritten: new nodes get it
+	count int                 // rewrites so far
+	notes []diag.Note         // of the rewrite that is tried
+	grown int                 // bytes that constants made the module larger by
 }
+
+// Rewrite is one replacement of a node by a pass.
+type Rewrite struct {
+	Pass          string
+	Number        int // from 1, in the pass
+	Node          string
+	Before, After relay.Expr
+}
+
+const (
+	// mostRounds bounds the walks of a pass that goes on until nothing changes. Each rule leaves less to do than it found.
+	mostRounds = 32
+	// mostSteps bounds the rewrites of one node in one walk.
+	mostSteps = 64
+)
 
 // rule replaces a call whose operands have been rewritten; nil keeps it.
 type rule func(r *rewriter, c *relay.Call) (relay.Expr, error)
 
-// rewrite applies rules to every call of an operator in main; the first that gives something counts.
+// rewrite applies rules to every call of an operator in main, once over the graph; the first that gives something counts,
+// and what it gives is tried again.
 func rewrite(step string, m *relay.Module, o *Options, rules ...rule) (*relay.Module, error) {
-	return rewriteExpr(step, m, o, func(r *rewriter, e relay.Expr) (relay.Expr, error) {
+	return rewriteExpr(step, m, o, onCalls(rules))
+}
+
+// settle is rewrite until nothing changes.
+func settle(step string, m *relay.Module, o *Options, rules ...rule) (*relay.Module, error) {
+	r := &rewriter{step: step, o: o}
+	for range mostRounds {
+		before := r.count
+		next, err := r.walk(m, onCalls(rules))
+		if err != nil || r.count == before {
+			return next, err
+		}
+		m = next
+	}
+	o.Notes.Add(diag.Fallback, step, "", "stopped after %d walks with rewrites left", mostRounds)
+	return m, nil
+}
+
+func onCalls(rules []rule) func(r *rewriter, e relay.Expr) (relay.Expr, error) {
+	return func(r *rewriter, e relay.Expr) (relay.Expr, error) {
 		c, ok := e.(*relay.Call)
 		if !ok || c.Op == nil {
 			return nil, nil
@@ -35,25 +72,26 @@ func rewrite(step string, m *relay.Module, o *Options, rules ...rule) (*relay.Mo
 			}
 		}
 		return nil, nil
-	})
+	}
 }
 
-// rewriteExpr applies f to every node in main.
+// rewriteExpr applies f to every node in main, once over the graph.
 func rewriteExpr(step string, m *relay.Module, o *Options, f func(r *rewriter, e relay.Expr) (relay.Expr, error)) (*relay.Module, error) {
+	return (&rewriter{step: step, o: o}).walk(m, f)
+}
+
+func (r *rewriter) walk(m *relay.Module, f func(r *rewriter, e relay.Expr) (relay.Expr, error)) (*relay.Module, error) {
 	main := m.Main()
-	r := &rewriter{step: step, o: o, uses: map[relay.Expr]int{}}
 	users := relay.Users(main)
+	r.uses = make(map[relay.Expr]int, len(users))
 	body, err := relay.Rewrite(main, func(old, rebuilt relay.Expr) (relay.Expr, error) {
 		if old == relay.Expr(main) {
 			return rebuilt, nil
 		}
-		r.pos, r.made = old.Pos(), map[relay.Expr]bool{}
-		to, err := f(r, rebuilt)
+		r.old, r.pos, r.made = old, old.Pos(), nil
+		to, err := r.replaced(rebuilt, f)
 		if err != nil {
 			return nil, err
-		}
-		if to == nil {
-			to = rebuilt
 		}
 		if r.made[to] {
 			r.uses[to] = 0 // it stands for the old node: that one's users are its users
@@ -67,9 +105,35 @@ func rewriteExpr(step string, m *relay.Module, o *Options, f func(r *rewriter, e
 	return m.WithMain(body.(*relay.Function)), nil
 }
 
+// replaced applies f to e, and to what it gives.
+func (r *rewriter) replaced(e relay.Expr, f func(r *rewriter, e relay.Expr) (relay.Expr, error)) (relay.Expr, error) {
+	for range mostSteps {
+		if r.o.MaxRewrites > 0 && r.count >= r.o.MaxRewrites {
+			return e, nil
+		}
+		r.notes = r.notes[:0]
+		to, err := f(r, e)
+		if err != nil {
+			return nil, err
+		}
+		if to == nil || to == e {
+			return e, nil
+		}
+		r.count++
+		for _, n := range r.notes {
+			r.o.Notes.Append(n)
+		}
+		if r.o.Rewrote != nil {
+			r.o.Rewrote(Rewrite{Pass: r.step, Number: r.count, Node: r.pos.Node, Before: e, After: to})
+		}
+		e = to
+	}
+	return e, nil
+}
+
 // note records that a pattern was replaced.
 func (r *rewriter) note(format string, args ...any) {
-	r.o.Notes.Add(diag.Rewrote, r.step, r.pos.Node, format, args...)
+	r.notes = append(r.notes, diag.Note{Kind: diag.Rewrote, Step: r.step, Node: r.pos.Node, Text: fmt.Sprintf(format, args...)})
 }
 
 // single reports whether only one operand place refers to e.
@@ -86,9 +150,10 @@ func (r *rewriter) call(name string, attrs any, args ...relay.Expr) (relay.Expr,
 		return nil, err
 	}
 	r.uses[c] = 1
-	if r.made != nil {
-		r.made[c] = true
+	if r.made == nil {
+		r.made = map[relay.Expr]bool{}
 	}
+	r.made[c] = true
 	return c, nil
 }
 
@@ -100,114 +165,4 @@ func (r *rewriter) constant(w *tensor.Wide) *relay.Constant {
 // constantAs makes a constant of floats in an element type and shape.
 func (r *rewriter) constantAs(d tensor.DType, shape tensor.Shape, list []float64) *relay.Constant {
 	return r.constant(&tensor.Wide{DType: d, Shape: shape, F: list})
-}
-
-// patterns
-
-// is returns e as a call of the operator named name.
-func is(e relay.Expr, name string) (*relay.Call, bool) {
-	c, ok := e.(*relay.Call)
-	return c, ok && c.Op != nil && c.Op.Name == name
-}
-
-// commuted calls f with both orders of the operands of a call of the operator until f is content.
-func commuted(e relay.Expr, name string, f func(a, b relay.Expr) bool) bool {
-	c, ok := is(e, name)
-	if !ok {
-		return false
-	}
-	return f(c.Args[0], c.Args[1]) || f(c.Args[1], c.Args[0])
-}
-
-// number returns the value of a floating-point constant of which every element is the same.
-func number(e relay.Expr) (float64, bool) {
-	c, ok := e.(*relay.Constant)
-	if !ok || !c.Value.DType.IsFloat() || c.Value.DType.IsStorage() || c.Value.Elems() != 1 {
-		return 0, false
-	}
-	return tensor.Widen(c.Value).F[0], true
-}
-
-// near reports whether a constant is v, as far as its element type can say it.
-func near(e relay.Expr, v float64) bool {
-	x, ok := number(e)
-	return ok && within(e, x, v)
-}
-
-// within reports whether x is v up to the rounding of e's element type.
-func within(e relay.Expr, x, v float64) bool {
-	return math.Abs(x-v) <= max(1e-6, tensor.Epsilon(relay.Tensor(e).DType))*math.Abs(v)
-}
-
-// plus matches x + k for a one-element constant k.
-func plus(e relay.Expr, k float64) (x relay.Expr, ok bool) {
-	commuted(e, "add", func(a, b relay.Expr) bool {
-		if near(b, k) {
-			x, ok = a, true
-		}
-		return ok
-	})
-	return x, ok && sameShape(x, e)
-}
-
-// times matches x · k, or x / (1/k), for a one-element constant k; it returns k.
-func times(e relay.Expr) (x relay.Expr, k float64, ok bool) {
-	commuted(e, "multiply", func(a, b relay.Expr) bool {
-		if v, is := number(b); is {
-			x, k, ok = a, v, true
-		}
-		return ok
-	})
-	if c, div := is(e, "divide"); div {
-		if v, is := number(c.Args[1]); is && v != 0 {
-			x, k, ok = c.Args[0], 1/v, true
-		}
-	}
-	return x, k, ok && sameShape(x, e)
-}
-
-// scaledBy matches x · k.
-func scaledBy(e relay.Expr, k float64) (x relay.Expr, ok bool) {
-	x, v, ok := times(e)
-	return x, ok && within(e, v, k)
-}
-
-func sameShape(a, b relay.Expr) bool {
-	ta, tb := relay.Tensor(a), relay.Tensor(b)
-	return ta != nil && tb != nil && ta.DType == tb.DType && ta.Shape.Equal(tb.Shape)
-}
-
-// channelVector returns the elements of a floating-point constant that has extent 1, or none, on every axis but axis of
-// a value of the given shape: a number for each channel. A constant of one element gives it for every channel.
-func channelVector(e relay.Expr, shape tensor.Shape, axis int) ([]float64, bool) {
-	c, ok := e.(*relay.Constant)
-	if !ok || !c.Value.DType.IsFloat() || c.Value.DType.IsStorage() {
-		return nil, false
-	}
-	s := c.Value.Shape
-	if s.Elems() == 1 && len(s) <= len(shape) {
-		return slices.Repeat([]float64{tensor.Widen(c.Value).F[0]}, shape[axis]), true
-	}
-	at := axis - (len(shape) - len(s)) // the constant's axis, aligned at the last one
-	if len(s) > len(shape) || at < 0 || s.Elems() != shape[axis] || s[at] != shape[axis] {
-		return nil, false
-	}
-	return tensor.Widen(c.Value).F, true
-}
-
-// along is the shape of a vector of extent n that broadcasts along axis of rank axes: (n, 1, …, 1).
-func along(n, axis, rank int) tensor.Shape {
-	s := tensor.Shape{n}
-	for range rank - axis - 1 {
-		s = append(s, 1)
-	}
-	return s
-}
-
-// attrsKey prints attributes, so that equal ones are equal texts.
-func attrsKey(attrs any) string {
-	if attrs == nil {
-		return ""
-	}
-	return fmt.Sprintf("%+v", attrs)
 }
