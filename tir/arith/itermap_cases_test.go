@@ -11,6 +11,7 @@ import (
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/arith"
+	"github.com/texel-ml/texel/tir/tirtext"
 )
 
 // over makes a domain of loops from 0, named i, j, k, l.
@@ -244,4 +245,41 @@ func TestModular(t *testing.T) {
 	require.Equal(t, []int64{16, 7}, []int64{coeff, base})
 	require.Equal(t, "3", show(a.Simplify(mod(u, 4))))
 	leave()
+}
+
+// A box is what the values take, each point of it.
+func TestBox(t *testing.T) {
+	x := tir.NewVar("x")
+	v := []*tir.Var{tir.NewVar("i"), tir.NewVar("t")}
+	d := arith.IterDomain{Vars: v, Extents: []int64{2, 8}}
+	for _, c := range []struct {
+		values []tir.Expr
+		where  tir.Expr
+		want   string // the box, or the error
+	}{
+		{[]tir.Expr{add(x, add(mul(v[0], 2), div(v[1], 4))), mod(v[1], 4)}, nil, "[x +: 4] [0 +: 4]"},
+		{[]tir.Expr{add(mul(v[0], 3), v[1])}, nil, "[0 +: 11]"},
+		{[]tir.Expr{tir.Minus(v[0], v[1])}, nil, "[-7 +: 9]"},
+		{[]tir.Expr{v[1]}, nil, "[0 +: 8]"},
+		{nil, nil, ""},
+		{[]tir.Expr{add(mul(v[0], 8), v[1])}, lt(add(mul(v[0], 8), v[1]), 11), "[0 +: 11]"},
+		{[]tir.Expr{add(mul(v[0], 10), v[1])}, nil, "gap: value 0, i * 10 + t, moves by 10 with i, and what moves it less reaches 7"},
+		{[]tir.Expr{mul(v[1], 2)}, nil, "gap: value 0, t * 2, moves by 2 with t, and what moves it less reaches 0"},
+		{[]tir.Expr{v[1], add(v[0], v[1])}, nil, "t is in values 0 and 1"},
+		{[]tir.Expr{div(add(mul(v[0], 8), v[1]), 4), mod(v[1], 4)}, lt(add(mul(v[0], 8), v[1]), 11), "is cut: the values take a part of their box"},
+	} {
+		d.Where = c.where
+		m, err := arith.DetectIterMap(nil, d, c.values)
+		require.NoError(t, err)
+		box, err := m.Box()
+		if err != nil {
+			require.ErrorContains(t, err, c.want)
+			continue
+		}
+		var list []string
+		for _, g := range box {
+			list = append(list, fmt.Sprintf("[%s +: %s]", tirtext.PrintExpr(g.Min), tirtext.PrintExpr(g.Extent)))
+		}
+		require.Equal(t, c.want, strings.Join(list, " "))
+	}
 }

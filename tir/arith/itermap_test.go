@@ -324,3 +324,56 @@ func (n *nest) spoil(t *rapid.T) {
 		n.values[i], n.values[j] = add(n.values[i], mul(n.values[j], c)), div(n.values[j], c)
 	}
 }
+
+// A box that is found is the set of the values that are taken, no more and no less.
+func TestBoxIsFilled(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n := drawNest(t)
+		values := n.values
+		for i := range values {
+			switch rapid.IntRange(0, 5).Draw(t, "change") {
+			case 0:
+				values[i] = mul(values[i], rapid.IntRange(-3, 3).Draw(t, "factor"))
+			case 1:
+				values[i] = add(values[i], mul(values[rapid.IntRange(0, len(values)-1).Draw(t, "of")], rapid.IntRange(1, 12).Draw(t, "factor")))
+			case 2:
+				values[i] = div(values[i], rapid.IntRange(1, 4).Draw(t, "divisor"))
+			}
+		}
+		m, err := arith.DetectIterMap(nil, n.d, values)
+		if err != nil {
+			return
+		}
+		box, err := m.Box()
+		if err != nil {
+			return
+		}
+		found++
+		taken := map[string]bool{}
+		for _, p := range points(n.d, values) {
+			taken[p] = true
+		}
+		want := map[string]bool{}
+		at := make([]int64, len(box))
+		var walk func(i int)
+		walk = func(i int) {
+			if i == len(box) {
+				want[fmt.Sprint(at)] = true
+				return
+			}
+			lo, ok := tir.AsInt(box[i].Min)
+			extent, ok2 := tir.AsInt(box[i].Extent)
+			if !ok || !ok2 {
+				t.Fatalf("box %d of %s is not constant", i, n)
+			}
+			for k := range extent {
+				at[i] = lo + k
+				walk(i + 1)
+			}
+		}
+		walk(0)
+		require.Equal(t, want, taken, "%s", n)
+	})
+	require.NotZero(t, found)
+}

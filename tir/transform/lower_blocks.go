@@ -15,15 +15,15 @@ import (
 //	if (all reduce values are 0) { init }
 //	body
 //
-// and its buffers are allocated around the innermost statement that has all their accesses and every loop across which
-// a value lives: the loops of the reduce variables of a block that writes the buffer.
+// and its buffers are allocated around the innermost statement that has all their accesses and each loop of which one
+// iteration leaves values in them to the next (see feeds).
 //
 // Each loop nest directly below the root becomes a kernel, except that neighbours that share a buffer which is not
 // global or a texture stay together. Global buffers of the root pass values between kernels and are returned in the
 // order of their first use, unless all their uses lie within one iteration of a loop (see privatize).
 func LowerBlocks(f *tir.Func, opts Options) ([]*tir.Kernel, []*tir.Buffer, error) {
 	opts = opts.withDefaults()
-	b := &blockLowerer{a: arith.New(), sealed: map[tir.Stmt]bool{}, pins: map[*tir.Buffer][]*tir.Var{}, inits: map[*tir.Buffer]bool{},
+	b := &blockLowerer{a: arith.New(), sealed: map[tir.Stmt]bool{}, pins: map[*tir.Buffer][]*tir.Var{}, begun: map[*tir.Store]bool{},
 		attrs: map[*tir.Buffer]map[string]string{}}
 	body, allocs := f.Body, []*tir.Buffer(nil)
 	if root := f.Root(); root != nil && len(root.Iters) == 0 {
@@ -181,8 +181,8 @@ func kernelOf(name string, f *tir.Func, body tir.Stmt, allocs []*tir.Buffer, pri
 type blockLowerer struct {
 	a      *arith.Analyzer
 	sealed map[tir.Stmt]bool                 // bodies of opaque blocks: no allocation goes inside
-	pins   map[*tir.Buffer][]*tir.Var        // loops across which a buffer's value lives
-	inits  map[*tir.Buffer]bool              // written by a block that initialises it first
+	pins   map[*tir.Buffer][]*tir.Var        // loops over which a reduction with an initial value runs
+	begun  map[*tir.Store]bool               // stores of such reductions: they read what they began, in those loops
 	attrs  map[*tir.Buffer]map[string]string // what a block that writes it says of it
 }
 
@@ -278,7 +278,7 @@ func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
 	}
 	values := map[*tir.Var]tir.Expr{}
 	var first tir.Expr = tir.True // the first reduce instance
-	var carried []*tir.Var
+	var summed []*tir.Var         // the loops of the reduction
 	reduces := false
 	for i, iv := range block.Iters {
 		v := b.a.Simplify(n.Values[i])
@@ -287,8 +287,8 @@ func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
 			continue
 		}
 		tir.Walk(v, func(e any) bool {
-			if w, ok := e.(*tir.Var); ok && !slices.Contains(carried, w) {
-				carried = append(carried, w)
+			if w, ok := e.(*tir.Var); ok && !slices.Contains(summed, w) {
+				summed = append(summed, w)
 			}
 			return true
 		})
@@ -302,8 +302,6 @@ func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
 	}
 	tir.Walk(block.Body, func(e any) bool {
 		if s, ok := e.(*tir.Store); ok {
-			b.pins[s.Buffer] = append(b.pins[s.Buffer], carried...)
-			b.inits[s.Buffer] = b.inits[s.Buffer] || block.Init != nil
 			b.note(block, s.Buffer)
 		}
 		return true
@@ -319,6 +317,7 @@ func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
 		if err != nil {
 			return nil, err
 		}
+		b.begin(init, body, summed)
 		if first = b.a.Simplify(first); !tir.IsConst(first, 1) {
 			init = &tir.If{Cond: first, Then: init}
 		}
@@ -370,19 +369,57 @@ func (b *blockLowerer) isZero(v tir.Expr) tir.Expr {
 	return all
 }
 
-// place allocates buf around the innermost statement of s that has all its accesses, outside the loops across which
-// its value lives.
-func (b *blockLowerer) place(s tir.Stmt, buf *tir.Buffer) tir.Stmt {
-	if to, ok := b.within(s, buf, func(c tir.Stmt) tir.Stmt { return b.place(c, buf) }); ok {
-		return to
-	}
-	return b.allocate(buf, s)
+// begin notes that body reduces, over loops, what init begins.
+func (b *blockLowerer) begin(init, body tir.Stmt, loops []*tir.Var) {
+	tir.Walk(body, func(n any) bool {
+		if s, ok := n.(*tir.Store); ok {
+			if _, begins := accesses(init, s.Buffer); begins {
+				b.begun[s] = true
+				b.pins[s.Buffer] = append(b.pins[s.Buffer], loops...)
+			}
+		}
+		return true
+	})
 }
 
-// within applies f to the one child of s that has all accesses of buf, if there is one and buf may be allocated there.
-func (b *blockLowerer) within(s tir.Stmt, buf *tir.Buffer, f func(tir.Stmt) tir.Stmt) (tir.Stmt, bool) {
+// place allocates buf in s, as far inside as it may be.
+func (b *blockLowerer) place(s tir.Stmt, buf *tir.Buffer) tir.Stmt {
+	to, _ := b.inside(s, buf, false, func(in tir.Stmt, _ bool) (tir.Stmt, bool) { return b.allocate(buf, in), true })
+	return to
+}
+
+// inside applies f to the innermost statement of s around which buf may be allocated, and says whether that stands in a
+// loop; where f reports false, s stays.
+func (b *blockLowerer) inside(s tir.Stmt, buf *tir.Buffer, inLoop bool, f func(s tir.Stmt, inLoop bool) (tir.Stmt, bool)) (tir.Stmt, bool) {
+	child, with := b.holder(s, buf)
+	if child == nil {
+		return f(s, inLoop)
+	}
+	if loop, ok := s.(*tir.For); ok {
+		leave := b.a.Scope()
+		defer leave()
+		b.a.BindLoop(loop)
+		if slices.Contains(b.pins[buf], loop.Var) || !independent(loop) && !b.feeds(child, buf) {
+			return f(s, inLoop)
+		}
+		inLoop = true
+	}
+	to, ok := b.inside(child, buf, inLoop, f)
+	if !ok {
+		return s, false
+	}
+	return with(to), true
+}
+
+// independent reports whether no iteration of a loop may need another one.
+func independent(f *tir.For) bool {
+	return f.Kind == tir.Parallel || f.Kind == tir.Vectorized || f.Kind == tir.Bound
+}
+
+// holder returns the one child of s that has all accesses of buf, and s with another one in its place; or nil.
+func (b *blockLowerer) holder(s tir.Stmt, buf *tir.Buffer) (child tir.Stmt, with func(tir.Stmt) tir.Stmt) {
 	if b.sealed[s] {
-		return nil, false
+		return nil, nil
 	}
 	used := func(root any) bool {
 		read, written := accesses(root, buf)
@@ -390,44 +427,48 @@ func (b *blockLowerer) within(s tir.Stmt, buf *tir.Buffer, f func(tir.Stmt) tir.
 	}
 	switch n := s.(type) {
 	case *tir.For:
-		if slices.Contains(b.pins[buf], n.Var) || used(n.Min) || used(n.Extent) {
-			return nil, false
+		if used(n.Min) || used(n.Extent) {
+			return nil, nil
 		}
-		c := *n
-		c.Body = f(n.Body)
-		return &c, true
+		return n.Body, func(to tir.Stmt) tir.Stmt {
+			c := *n
+			c.Body = to
+			return &c
+		}
 	case *tir.Seq:
 		at := -1
 		for i, c := range n.Stmts {
 			if used(c) {
 				if at >= 0 {
-					return nil, false
+					return nil, nil
 				}
 				at = i
 			}
 		}
 		if at < 0 {
-			return nil, false
+			return nil, nil
 		}
-		list := slices.Clone(n.Stmts)
-		list[at] = f(list[at])
-		return &tir.Seq{Stmts: list}, true
+		return n.Stmts[at], func(to tir.Stmt) tir.Stmt {
+			list := slices.Clone(n.Stmts)
+			list[at] = to
+			return &tir.Seq{Stmts: list}
+		}
 	case *tir.If:
 		inThen, inElse := used(n.Then), n.Else != nil && used(n.Else)
 		switch {
 		case used(n.Cond) || inThen == inElse:
-			return nil, false
+			return nil, nil
 		case inThen:
-			return &tir.If{Cond: n.Cond, Then: f(n.Then), Else: n.Else}, true
+			return n.Then, func(to tir.Stmt) tir.Stmt { return &tir.If{Cond: n.Cond, Then: to, Else: n.Else} }
 		}
-		return &tir.If{Cond: n.Cond, Then: n.Then, Else: f(n.Else)}, true
+		return n.Else, func(to tir.Stmt) tir.Stmt { return &tir.If{Cond: n.Cond, Then: n.Then, Else: to} }
 	case *tir.Let:
 		if used(n.Value) {
-			return nil, false
+			return nil, nil
 		}
-		return &tir.Let{Var: n.Var, Value: n.Value, Body: f(n.Body)}, true
+		return n.Body, func(to tir.Stmt) tir.Stmt { return &tir.Let{Var: n.Var, Value: n.Value, Body: to} }
 	case *tir.Allocate:
-		return n.WithBody(f(n.Body)), true
+		return n.Body, func(to tir.Stmt) tir.Stmt { return n.WithBody(to) }
 	}
-	return nil, false
+	return nil, nil
 }
