@@ -111,16 +111,21 @@ func narrowInts[T ~uint16 | ~uint32 | ~uint64](to []T, from []int64) {
 	}
 }
 
-// floatForm describes a float type of up to 16 bits: sign, exponent and mantissa bits, bias, and what the largest
-// exponent means.
-type floatForm struct {
-	exp, mant, bias int
-	inf             bool // the largest exponent is infinity and NaN; otherwise it counts
-	nan             int  // the bits of the one NaN where there is no infinity, -1: none
-	signed          bool
+// FloatForm describes a float type of up to 16 bits. Its bits are, from the top, a sign, the exponent and the mantissa:
+//
+//	(−1)^sign · 2^(exponent − Bias) · (1 + mantissa/2^Mantissa)     exponent > 0
+//	(−1)^sign · 2^(1 − Bias) · mantissa/2^Mantissa                  exponent = 0
+//
+// An unsigned form (float8_e8m0fnu) has neither sign nor mantissa and is 2^(exponent − Bias) for every exponent.
+type FloatForm struct {
+	Exponent, Mantissa int // their widths in bits
+	Bias               int
+	Inf                bool // the largest exponent is infinity and NaN; otherwise it counts
+	NaN                int  // the bits of a NaN, without a sign where it may have one; -1: none
+	Signed             bool
 }
 
-var floatForms = map[DType]floatForm{
+var floatForms = map[DType]FloatForm{
 	Float16:        {5, 10, 15, true, 0x7e00, true},
 	BFloat16:       {8, 7, 127, true, 0x7fc0, true},
 	Float8E4M3FN:   {4, 3, 7, false, 0x7f, true},
@@ -131,27 +136,53 @@ var floatForms = map[DType]floatForm{
 	Float4E2M1:     {2, 1, 1, false, -1, true},
 }
 
+// FormOf returns the form of a float type of up to 16 bits, the zero form of other types.
+func FormOf(d DType) FloatForm { return floatForms[d] }
+
+// SignBit returns the bits of −0; in a type that has no negative zero they are its only NaN's. An unsigned form has none: 0.
+func (f FloatForm) SignBit() int {
+	if !f.Signed {
+		return 0
+	}
+	return 1 << (f.Exponent + f.Mantissa)
+}
+
+// NoNegativeZero reports whether the bits of −0 are the only NaN.
+func (f FloatForm) NoNegativeZero() bool { return f.Signed && f.NaN == f.SignBit() }
+
+// Largest returns the bits of the largest finite number.
+func (f FloatForm) Largest() int {
+	top := 1<<(f.Exponent+f.Mantissa) - 1
+	switch {
+	case f.Inf:
+		return (1<<f.Exponent-1)<<f.Mantissa - 1
+	case f.NaN == top:
+		return top - 1
+	}
+	return top
+}
+
 // DecodeFloat returns the value of the bits of a float type of up to 16 bits.
 func DecodeFloat(d DType, bits uint16) float64 {
 	f, v := floatForms[d], int(bits)
-	sign := 1.0
-	if f.signed && v>>(f.exp+f.mant)&1 == 1 {
-		sign = -1
+	sign, magnitude := 1.0, v
+	if f.Signed {
+		magnitude = v & (f.SignBit() - 1)
+		if magnitude != v {
+			sign = -1
+		}
 	}
-	magnitude := v
-	if f.signed {
-		magnitude = v & (1<<(f.exp+f.mant) - 1)
-	}
-	e, m := magnitude>>f.mant, magnitude&(1<<f.mant-1)
+	e, m := magnitude>>f.Mantissa, magnitude&(1<<f.Mantissa-1)
+	last := 1<<f.Exponent - 1
 	switch {
-	case f.inf && e == 1<<f.exp-1 && m != 0, !f.inf && v == f.nan, d == Float8E4M3FN && magnitude == f.nan:
+	case f.Inf && e == last && m != 0, f.NoNegativeZero() && v == f.NaN, !f.Inf && magnitude == f.NaN:
 		return math.NaN()
-	case f.inf && e == 1<<f.exp-1:
+	case f.Inf && e == last:
 		return sign * math.Inf(1)
-	case f.signed && e == 0:
-		return sign * math.Ldexp(float64(m), 1-f.bias-f.mant)
+	case f.Signed && e == 0:
+		return sign * math.Ldexp(float64(m), 1-f.Bias-f.Mantissa)
 	}
-	return sign * math.Ldexp(float64(m|1<<f.mant), e-f.bias-f.mant)
+	return sign * math.Ldexp(float64(m|1<<f.Mantissa), e-f.Bias-f.Mantissa)
 }
 
 // EncodeFloat returns the bits of v in a float type of up to 16 bits, rounded to nearest, ties to even. What is too
@@ -159,53 +190,54 @@ func DecodeFloat(d DType, bits uint16) float64 {
 // saturating conversion has it; an infinity stays one where the type has it.
 func EncodeFloat(d DType, v float64) uint16 {
 	f := floatForms[d]
-	top := f.exp + f.mant
-	sign := 0
-	if f.signed && math.Signbit(v) {
-		sign = 1 << top
-	}
-	if math.IsNaN(v) {
-		if f.nan < 0 {
+	if !f.Signed { // powers of two only: the nearest one, halves to the larger
+		switch {
+		case math.IsNaN(v):
+			return uint16(f.NaN)
+		case v <= 0:
 			return 0
+		case math.IsInf(v, 1):
+			return uint16(f.Largest())
 		}
-		if f.inf || d == Float8E4M3FN {
-			return uint16(sign | f.nan)
-		}
-		return uint16(f.nan)
-	}
-	largest := 1<<top - 1 // bits of the largest finite magnitude
-	switch {
-	case f.inf:
-		largest = (1<<f.exp-1)<<f.mant - 1
-	case d == Float8E4M3FN, d == Float8E8M0:
-		largest--
-	}
-	over := largest // what stands for values beyond it
-	if f.inf && (d.Bits() == 16 || math.IsInf(v, 0)) {
-		over = largest + 1
-	}
-	a := math.Abs(v)
-	if !f.signed { // powers of two only: the nearest one, halves to the larger
-		m, e := math.Frexp(max(v, 0)) // v = m·2^e, m in [0.5, 1)
+		m, e := math.Frexp(v) // v = m·2^e, m in [0.5, 1)
 		if m >= 0.75 {
 			e++
 		}
-		return uint16(min(max(e-1+f.bias, 0), largest))
+		return uint16(min(max(e-1+f.Bias, 0), f.Largest()))
 	}
+	sign := 0
+	if math.Signbit(v) {
+		sign = f.SignBit()
+	}
+	if math.IsNaN(v) {
+		switch {
+		case f.NaN < 0:
+			return 0
+		case f.NoNegativeZero():
+			sign = 0
+		}
+		return uint16(sign | f.NaN)
+	}
+	largest := f.Largest()
+	over := largest // what stands for values beyond it
+	if f.Inf && (d.Bits() == 16 || math.IsInf(v, 0)) {
+		over = largest + 1
+	}
+	a := math.Abs(v)
 	if math.IsInf(a, 0) {
 		return uint16(sign | over)
 	}
 	_, e := math.Frexp(a) // a in [2^(e-1), 2^e)
-	e = max(e-1+f.bias, 1)
-	bits := int(math.RoundToEven(math.Ldexp(a, f.bias+f.mant-e))) + (e-1)<<f.mant
+	e = max(e-1+f.Bias, 1)
+	bits := int(math.RoundToEven(math.Ldexp(a, f.Bias+f.Mantissa-e))) + (e-1)<<f.Mantissa
 	if a == 0 {
 		bits = 0
 	}
 	if bits > largest {
 		bits = over
 	}
-	if bits == 0 && (d == Float8E4M3FNUZ || d == Float8E5M2FNUZ) {
-		return 0 // these have no negative zero
+	if bits == 0 && f.NoNegativeZero() {
+		return 0
 	}
 	return uint16(sign | bits)
 }

@@ -47,6 +47,18 @@ func TestSmallFloatsRoundToNearest(t *testing.T) {
 	}
 }
 
+func TestPowersOfTwoRoundToTheNearest(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		want uint16
+	}{
+		{0, 0}, {-3, 0}, {1e-300, 0}, {0x1p-127, 0}, {0x1.7fp-127, 0}, {0x1.8p-127, 1}, {0x1p-126, 1}, {1, 127}, {1.5, 128}, {1.49, 127},
+		{0x1p127, 254}, {0x1.8p127, 254}, {math.Inf(1), 254}, {math.NaN(), 255},
+	} {
+		require.Equal(t, c.want, EncodeFloat(Float8E8M0, c.v), "%g", c.v)
+	}
+}
+
 func TestWidenAndNarrowAreInverse(t *testing.T) {
 	for _, d := range DTypes() {
 		x := New(d, Shape{3, 5})

@@ -99,7 +99,7 @@ func Epsilon(d DType) float64 {
 	case Float32:
 		return 0x1p-23
 	}
-	return math.Ldexp(1, -floatForms[d].mant)
+	return math.Ldexp(1, -floatForms[d].Mantissa)
 }
 
 // Difference says how far two arrays are apart.
