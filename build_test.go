@@ -43,7 +43,7 @@ func ExampleBuild() {
 	})
 	f := te.Func("matmul", []*te.Tensor{a, b}, []*te.Tensor{c})
 	s := schedule.New(f)
-	l := s.Loops(s.Block("C"))
+	l := s.Loops(s.Block("C")).Want(3)
 	j := s.Split(l[1], 0, 16)
 	s.Reorder(l[0], j[0], l[2], j[1])
 	s.Parallel(l[0])
@@ -68,7 +68,7 @@ func ExampleBuild() {
 func TestBuiltFunctionsComputeWhatTheirDefinitionSays(t *testing.T) {
 	f := product(10, 33, 20)
 	s := schedule.New(f)
-	tile := s.Split(s.Loops(s.Block("R"))[0], 0, 4)
+	tile := s.Split(s.Loops(s.Block("R")).At(0), 0, 4)
 	s.ComputeAt(s.Block("C"), tile[0])
 	s.Parallel(tile[0])
 	require.NoError(t, s.Err())
@@ -185,7 +185,7 @@ func TestBuildHonoursItsContext(t *testing.T) {
 
 	long := product(600, 600, 600)
 	s := schedule.New(long)
-	s.Parallel(s.Loops(s.Block("C"))[0])
+	s.Parallel(s.Loops(s.Block("C")).At(0))
 	b, err := texel.Build(t.Context(), long, texel.BuildOptions{Trace: s.Trace()})
 	require.NoError(t, err)
 	call, err := b.Load(texel.CallOptions{Threads: 1})

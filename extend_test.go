@@ -99,7 +99,7 @@ func always(*lower.Definition, *target.Target) bool { return true }
 
 // wild takes a step that cannot be taken.
 func wild(s *schedule.Schedule, d *lower.Definition, _ *target.Target) {
-	s.Split(s.Loops(s.Block(d.Stages[0].Buffer.Name))[0], -1)
+	s.Split(s.Loops(s.Block(d.Stages[0].Buffer.Name)).At(0), -1)
 }
 
 // TestExtensionInArtifact shows that the artifact says with which extension it was made, and that a pass runs at every level.

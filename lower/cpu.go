@@ -74,7 +74,7 @@ func anchorBlocks(s *schedule.Schedule, d *Definition) (anchor, out schedule.Blo
 // innerLoops returns the loops that ComputeAt made around an anchor's block: one for each axis of its result, then one
 // for each reduce axis.
 func innerLoops(s *schedule.Schedule, b schedule.Block, st *te.Tensor) (spatial, reduce []schedule.Loop) {
-	loops := s.Loops(b)
+	loops := s.Loops(b).Slice()
 	n := len(st.Shape()) + st.ReduceAxes()
 	if len(loops) < n {
 		return make([]schedule.Loop, len(st.Shape())), make([]schedule.Loop, st.ReduceAxes())

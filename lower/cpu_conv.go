@@ -55,7 +55,7 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 		tileBlocks = max(1, min(tiles, tasks/groups))
 	}
 
-	axes := s.Loops(out)
+	axes := s.Loops(out).Slice()
 	if s.Err() != nil {
 		return
 	}
@@ -132,9 +132,9 @@ func shapeTile(s *schedule.Schedule, d *Definition, anchor schedule.Block, tl co
 	}
 	vectorizeAxis(s, channel, tl.Lanes)
 
-	around := s.Loops(anchor)
+	around := s.Loops(anchor).Slice()
 	var clear []schedule.Loop // axes of extent 1 have no loop here
-	for _, l := range s.Loops(s.Block(d.Anchor.Stage.Buffer.Name + "_init")) {
+	for _, l := range s.Loops(s.Block(d.Anchor.Stage.Buffer.Name + "_init")).Slice() {
 		if !slices.ContainsFunc(around, l.Same) {
 			clear = append(clear, l)
 		}
@@ -178,7 +178,7 @@ func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
 	channels, pixels := shape[rank-1], shape[rank-2]
 	tl := cost.Tile{Rows: depthwiseTile(pixels), Vectors: 1, Lanes: min(t.Lanes(32), channels)}
 
-	axes := s.Loops(out)
+	axes := s.Loops(out).Slice()
 	if s.Err() != nil {
 		return
 	}
@@ -227,7 +227,7 @@ func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 	anchor, out := anchorBlocks(s, d)
 	shape := d.Outputs[0].Shape()
 	rank := len(shape)
-	axes := s.Loops(out)
+	axes := s.Loops(out).Slice()
 	if s.Err() != nil {
 		return
 	}

@@ -60,7 +60,7 @@ func narrowTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	anchor, out := anchorBlocks(s, d)
 	shape := d.Anchor.Stage.Shape()
 	rank := len(shape)
-	axes := s.Loops(out)
+	axes := s.Loops(out).Slice()
 	if s.Err() != nil {
 		return
 	}
@@ -97,7 +97,7 @@ func narrowTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 		}
 	}
 	s.Vectorize(spatial[rank-3])
-	loops := s.Loops(init)
+	loops := s.Loops(init).Slice()
 	if s.Err() != nil {
 		return
 	}
@@ -120,7 +120,7 @@ func transposedTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	shape := d.Anchor.Stage.Shape()
 	rank := len(shape)
 	places, phases, channels := shape[rank-3], shape[rank-2], shape[rank-1]
-	axes := s.Loops(out)
+	axes := s.Loops(out).Slice()
 	if s.Err() != nil {
 		return
 	}
@@ -150,7 +150,7 @@ func transposedTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	init := s.DecomposeReduction(anchor, reduce[0])
 	s.Unroll(spatial[rank-3])
 	vectorizeAxis(s, spatial[rank-1], tl.Lanes)
-	loops := s.Loops(init)
+	loops := s.Loops(init).Slice()
 	if s.Err() != nil {
 		return
 	}

@@ -59,7 +59,7 @@ func matmulTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	rank := len(shape)
 	rows, columns := shape[rank-2], shape[rank-1]
 	depth := d.Anchor.Stage.Extents()[rank]
-	axes := s.Loops(out)
+	axes := s.Loops(out).Slice()
 	if s.Err() != nil {
 		return
 	}
@@ -132,7 +132,7 @@ func rightOperand(def *tir.Block, weight *te.Tensor) (operand int, turned, ok bo
 
 // packPanel copies a panel of the right operand: rows of columns as vectors; from a transposed operand in squares.
 func packPanel(s *schedule.Schedule, panel schedule.Block, turned bool, t *target.Target) {
-	loops := s.Loops(panel)
+	loops := s.Loops(panel).Slice()
 	def := s.Definition(panel)
 	if s.Err() != nil || len(def.Iters) < 2 {
 		return

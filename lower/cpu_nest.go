@@ -47,7 +47,7 @@ func (p *plain) group(out *te.Tensor, stages []*te.Tensor) {
 		if len(n.members) == 0 {
 			var most int
 			if n.side, most = scatter(n.def, n.last, min(n.vector, p.t.Lanes(32))); most == 1 && n.vector > 1 {
-				p.walk(p.s.Loops(n.out), n.side, n.last, n.def)
+				p.walk(p.s.Loops(n.out).Slice(), n.side, n.last, n.def)
 				return
 			}
 			n.vector = min(n.vector, most)
@@ -82,7 +82,7 @@ func (p *plain) gather(out *te.Tensor, stages []*te.Tensor) *nestPlan {
 // shape makes the loops of the result, the grid outside, and moves the members into them.
 func (p *plain) shape(n *nestPlan) {
 	s := p.s
-	loops := s.Loops(n.out)
+	loops := s.Loops(n.out).Slice()
 	if s.Err() != nil {
 		return
 	}

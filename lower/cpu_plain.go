@@ -106,7 +106,7 @@ func (d *Definition) readByOpaque(st *te.Tensor) bool {
 // simple shapes the nest of one stage without moving anything into it: vectors along the last axis where that is no
 // reduction, the other axes in parallel.
 func (p *plain) simple(st *te.Tensor) {
-	loops := p.s.Loops(stage(p.s, st))
+	loops := p.s.Loops(stage(p.s, st)).Slice()
 	rank := len(st.Shape())
 	if rank == 0 || len(loops) < rank {
 		return

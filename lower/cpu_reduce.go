@@ -79,7 +79,7 @@ func (p *plain) rows(m *member, n, lanes int) {
 	}
 	partial := []schedule.Block{}
 	cut := func(factors ...int) {
-		loops := s.Loops(m.block)
+		loops := s.Loops(m.block).Slice()
 		if s.Err() != nil {
 			return
 		}
@@ -134,7 +134,7 @@ func (p *plain) scope(m *member) {
 
 // own returns the loops of a block itself, without those that it was moved into: one for each of its variables.
 func (p *plain) own(b schedule.Block) (spatial, reduce []schedule.Loop) {
-	def, loops := p.s.Definition(b), p.s.Loops(b)
+	def, loops := p.s.Definition(b), p.s.Loops(b).Slice()
 	if p.s.Err() != nil || len(loops) < len(def.Iters) {
 		return nil, nil
 	}
@@ -247,7 +247,7 @@ func (p *plain) accumulate(b schedule.Block, spatial, reduce []schedule.Loop) {
 			s.Unroll(r)
 		}
 	}
-	if loops := s.Loops(init); len(loops) > 0 && len(spatial) > 0 {
+	if loops := s.Loops(init).Slice(); len(loops) > 0 && len(spatial) > 0 {
 		if l := loops[len(loops)-1]; s.Extent(l) == width {
 			vectors(s, l, p.t.Lanes(32))
 		}
@@ -298,7 +298,7 @@ func (p *plain) placeRows(m *member, chain []schedule.Loop, alone bool) {
 				s.Unroll(r)
 			}
 		}
-		if loops := s.Loops(init); len(loops) > 0 {
+		if loops := s.Loops(init).Slice(); len(loops) > 0 {
 			s.Vectorize(loops[len(loops)-1])
 		}
 	}

@@ -118,7 +118,7 @@ func elementReader(f *tir.Func, st *te.Tensor, stages []*te.Tensor) *te.Tensor {
 // bindElements runs the first n loops around b, its spatial axes, as a grid of one dimension, and returns the loop over
 // the work-items of a group.
 func bindElements(s *schedule.Schedule, b schedule.Block, n int, t *target.Target) schedule.Loop {
-	loops := s.Loops(b)
+	loops := s.Loops(b).Slice()
 	if s.Err() != nil || n == 0 || len(loops) < n {
 		return schedule.Loop{}
 	}

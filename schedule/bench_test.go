@@ -22,8 +22,8 @@ func longTrace(b *testing.B) (*tir.Func, *schedule.Trace) {
 	require.GreaterOrEqual(b, len(s.Trace().Steps), 40)
 	for n := 0; len(s.Trace().Steps) < 60; n++ { // more blocks, innermost loops first
 		l := s.Loops(s.Block("B_scratch"))
-		s.Split(l[len(l)-1-n%2], 0, 2)
-		s.Unroll(s.Loops(s.Block("B_scratch"))[len(l)])
+		s.Split(l.At(-1-n%2), 0, 2)
+		s.Unroll(s.Loops(s.Block("B_scratch")).At(l.Len()))
 	}
 	require.NoError(b, s.Err())
 	return program, s.Trace()

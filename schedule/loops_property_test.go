@@ -88,11 +88,11 @@ func (d *loopDraw) one(list []schedule.Loop) schedule.Loop {
 	return list[d.number(0, len(list)-1)]
 }
 
-func (d *loopDraw) loop() schedule.Loop { return d.one(d.s.Loops(d.block())) }
+func (d *loopDraw) loop() schedule.Loop { return d.one(d.s.Loops(d.block()).Slice()) }
 
 // some are loops around a block, next to each other.
 func (d *loopDraw) some() []schedule.Loop {
-	list := d.s.Loops(d.block())
+	list := d.s.Loops(d.block()).Slice()
 	if len(list) == 0 {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (d *loopDraw) near(blocks []schedule.Block) schedule.Loop {
 	if len(blocks) == 0 || d.number(0, 9) == 0 {
 		return d.loop()
 	}
-	return d.one(d.s.Loops(blocks[d.number(0, len(blocks)-1)]))
+	return d.one(d.s.Loops(blocks[d.number(0, len(blocks)-1)]).Slice())
 }
 
 func (d *loopDraw) place() int { return rapid.SampledFrom([]int{-1, -1, -2, 0, 1}).Draw(d.t, "place") }
@@ -134,9 +134,9 @@ var loopSteps = []struct {
 	{"merge", func(d *loopDraw) {
 		b := d.block()
 		at := d.number(0, 3)
-		loops := d.s.Loops(b)
-		for _, c := range append(d.s.Producers(b), d.s.Consumers(b)...) {
-			if other := d.s.Loops(c); at < len(loops) && at < len(other) {
+		loops := d.s.Loops(b).Slice()
+		for _, c := range append(d.s.Producers(b).Slice(), d.s.Consumers(b).Slice()...) {
+			if other := d.s.Loops(c).Slice(); at < len(loops) && at < len(other) {
 				d.s.Merge(loops[at], other[at])
 				return
 			}
@@ -145,11 +145,11 @@ var loopSteps = []struct {
 	}},
 	{"compute_at", func(d *loopDraw) {
 		b := d.block()
-		d.s.ComputeAtPlace(b, d.near(d.s.Consumers(b)), d.place())
+		d.s.ComputeAtPlace(b, d.near(d.s.Consumers(b).Slice()), d.place())
 	}},
 	{"reverse_compute_at", func(d *loopDraw) {
 		b := d.block()
-		d.s.ReverseComputeAtPlace(b, d.near(d.s.Producers(b)), d.place())
+		d.s.ReverseComputeAtPlace(b, d.near(d.s.Producers(b).Slice()), d.place())
 	}},
 	{"compute_inline", func(d *loopDraw) { d.s.ComputeInline(d.block()) }},
 	{"reverse_compute_inline", func(d *loopDraw) { d.s.ReverseComputeInline(d.block()) }},

@@ -17,7 +17,7 @@ import (
 // It returns the new loops, outermost first. The nests must be next to each other, with serial loops without attributes, one
 // inside the other. Now B runs before later iterations of A: it refuses when B reads what these write, or writes what they
 // access. What B reads of A must be whole and complete in the same iteration.
-func (s *Schedule) Merge(loops ...Loop) []Loop {
+func (s *Schedule) Merge(loops ...Loop) List[Loop] {
 	const step = "merge"
 	if s.err == nil && len(loops) < 2 {
 		s.refuse(step, "", "has %d loops; wanted two at least", len(loops))
@@ -26,22 +26,22 @@ func (s *Schedule) Merge(loops ...Loop) []Loop {
 	for _, l := range loops {
 		p := s.loop(step, l)
 		if p == nil {
-			return nil
+			return List[Loop]{}
 		}
 		n := nestUp(p)
 		if !s.mergeable(step, n, nests) {
-			return nil
+			return List[Loop]{}
 		}
 		nests = append(nests, n)
 	}
 	if s.err != nil {
-		return nil
+		return List[Loop]{}
 	}
 	slices.SortFunc(nests, func(x, y *nest) int { return x.at - y.at })
 	for i, n := range nests[1:] {
 		if n.at != nests[i].at+1 {
 			s.refuse(step, n.loops[0].Var.Name, "does not stand right behind loop %s", nests[i].loops[0].Var.Name)
-			return nil
+			return List[Loop]{}
 		}
 	}
 	fors, bodies := s.mergedLoops(nests)
@@ -51,7 +51,7 @@ func (s *Schedule) Merge(loops ...Loop) []Loop {
 		bodies[i] = simplifyBindings(bodies[i], first.p.in(first.loops[0]), around...)
 	}
 	if !s.mayInterleave(step, first, fors, bodies) {
-		return nil
+		return List[Loop]{}
 	}
 	st := nestOf(fors, flat(tir.Block1(bodies...)))
 	list := slices.Clone(first.seq.Stmts)
@@ -59,7 +59,7 @@ func (s *Schedule) Merge(loops ...Loop) []Loop {
 	s.replaceIn(first.p, first.seq, tir.Block1(list...))
 	out := s.loopsOver(fors)
 	s.record(step, listOf(loops), out)
-	return out
+	return List[Loop]{s, step, first.loops[0].Var.Name, out}
 }
 
 // nest is a chain of loops, each directly inside the one before, that stands in a sequence.

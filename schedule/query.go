@@ -18,65 +18,70 @@ func (s *Schedule) Block(name string) Block {
 }
 
 // Loops returns the loops around b, outermost first. Of a block inside another block, these are the loops inside the
-// other one. It returns none when b is not there: look at Err before taking one by its number.
-func (s *Schedule) Loops(b Block) []Loop {
-	p := s.block("get_loops", b)
+// other one.
+func (s *Schedule) Loops(b Block) List[Loop] {
+	const step = "get_loops"
+	p := s.block(step, b)
 	if p == nil {
-		return nil
+		return List[Loop]{}
 	}
 	list := s.loopsOver(p.loops)
-	s.record("get_loops", operands(b), list)
-	return list
+	s.record(step, operands(b), list)
+	return List[Loop]{s, step, b.name, list}
 }
 
 // Producers returns the blocks that write what b reads, in the order in which they run. Like all queries it looks at the
 // blocks of b's scope: those that stand beside b in the root block, or in the same block around.
-func (s *Schedule) Producers(b Block) []Block {
-	p := s.block("get_producers", b)
+func (s *Schedule) Producers(b Block) List[Block] {
+	const step = "get_producers"
+	p := s.block(step, b)
 	if p == nil {
-		return nil
+		return List[Block]{}
 	}
 	list := s.blocksOf(producersOf(s.scopeOf(p), p.realize.Block))
-	s.record("get_producers", operands(b), list)
-	return list
+	s.record(step, operands(b), list)
+	return List[Block]{s, step, b.name, list}
 }
 
 // Consumers returns the blocks that read what b writes, in the order in which they run.
-func (s *Schedule) Consumers(b Block) []Block {
-	p := s.block("get_consumers", b)
+func (s *Schedule) Consumers(b Block) List[Block] {
+	const step = "get_consumers"
+	p := s.block(step, b)
 	if p == nil {
-		return nil
+		return List[Block]{}
 	}
 	list := s.blocksOf(consumersOf(s.scopeOf(p), p.realize.Block))
-	s.record("get_consumers", operands(b), list)
-	return list
+	s.record(step, operands(b), list)
+	return List[Block]{s, step, b.name, list}
 }
 
 // ChildBlocks returns the blocks directly inside b, in the order in which they run; the blocks inside those are not
 // among them. An opaque block has none.
-func (s *Schedule) ChildBlocks(b Block) []Block {
-	p := s.block("get_child_blocks", b)
+func (s *Schedule) ChildBlocks(b Block) List[Block] {
+	const step = "get_child_blocks"
+	p := s.block(step, b)
 	if p == nil {
-		return nil
+		return List[Block]{}
 	}
 	var inside []*place
 	if block := p.realize.Block; !block.Opaque {
 		inside = append(realizesIn(block.Init), realizesIn(block.Body)...)
 	}
 	list := s.blocksOf(inside)
-	s.record("get_child_blocks", operands(b), list)
-	return list
+	s.record(step, operands(b), list)
+	return List[Block]{s, step, b.name, list}
 }
 
 // LoopBlocks is ChildBlocks of a loop: the blocks inside l, without those inside other blocks.
-func (s *Schedule) LoopBlocks(l Loop) []Block {
-	p := s.loop("get_child_blocks", l)
+func (s *Schedule) LoopBlocks(l Loop) List[Block] {
+	const step = "get_child_blocks"
+	p := s.loop(step, l)
 	if p == nil {
-		return nil
+		return List[Block]{}
 	}
 	list := s.blocksOf(realizesIn(p.loop.Body))
-	s.record("get_child_blocks", operands(l), list)
-	return list
+	s.record(step, operands(l), list)
+	return List[Block]{s, step, l.v.Name, list}
 }
 
 // getChildBlocks applies get_child_blocks to a block or a loop.
@@ -92,9 +97,10 @@ func getChildBlocks(c *Call) {
 
 // OutputBlocks returns the blocks that write a result of the function, in the order in which they run; the blocks inside
 // those are not among them.
-func (s *Schedule) OutputBlocks() []Block {
+func (s *Schedule) OutputBlocks() List[Block] {
+	const step = "get_output_blocks"
 	if s.err != nil {
-		return nil
+		return List[Block]{}
 	}
 	results := s.fn.Params[len(s.fn.Params)-s.fn.Outputs:]
 	var found []*place
@@ -107,8 +113,8 @@ func (s *Schedule) OutputBlocks() []Block {
 		}
 	}
 	list := s.blocksOf(found)
-	s.record("get_output_blocks", nil, list)
-	return list
+	s.record(step, nil, list)
+	return List[Block]{s, step, "", list}
 }
 
 // scopeOf returns the statement that holds the blocks beside p: the body of the block around.

@@ -117,7 +117,7 @@ func (w *walker) step(name string) bool {
 
 // onLoop takes a step on a block and one of its loops, in the same way.
 func (w *walker) onLoop(name string, b schedule.Block) bool {
-	list := w.s.Loops(b)
+	list := w.s.Loops(b).Slice()
 	first, n := 0, max(1, len(list))
 	if len(list) > 1 {
 		first = w.number(0, len(list)-1)
@@ -193,7 +193,7 @@ func (w *walker) tensorize(b schedule.Block) {
 
 func (w *walker) instruction(b schedule.Block, n int) {
 	s := w.s
-	list := s.Loops(b)
+	list := s.Loops(b).Slice()
 	if len(list) < 3 {
 		s.Tensorize(b, "fma16")
 		return

@@ -30,19 +30,22 @@ func (s *Schedule) Replay(t *Trace) error {
 }
 
 // Do takes one step by the name of its primitive, which may be one of Options.Primitives. An operand is a Block, a Loop,
-// an Int, a number, a text or a list of them. It returns the blocks, loops and numbers that the step gives.
-func (s *Schedule) Do(name string, operands ...any) []any {
+// an Int, a number, a text or a list of them.
+func (s *Schedule) Do(name string, operands ...any) Results {
 	if s.err != nil {
-		return nil
+		return Results{}
 	}
 	row, own := s.primitive(name)
 	if row == nil {
 		s.fail(s.noPrimitive(name))
-		return nil
+		return Results{}
 	}
 	c := &Call{S: s, step: Step{Name: name}, args: operands}
 	s.apply(row, own, c)
-	return c.gave
+	if s.err != nil {
+		return Results{}
+	}
+	return Results{List[any]{s, name, "", c.gave}}
 }
 
 // primitive returns the row of a name, and whether it is one of the options.
@@ -314,6 +317,12 @@ func listAs[T any](c *Call, list []any, what string, read func(sub *Call, n int)
 func (c *Call) Give(results ...any) {
 	for _, r := range results {
 		switch r := r.(type) {
+		case List[Loop]:
+			c.Give(r.all)
+		case List[Block]:
+			c.Give(r.all)
+		case Results:
+			c.Give(r.all...)
 		case []Loop:
 			for _, l := range r {
 				c.gave = append(c.gave, l)

@@ -14,7 +14,7 @@ import (
 // drawn is a schedule that draws a tile, a number and a place.
 func drawn(s *schedule.Schedule) {
 	c := s.Block("C")
-	l := s.Loops(c)
+	l := s.Loops(c).Want(3)
 	s.SamplePerfectTile(l[1], 3, 16)
 	s.SampleCategorical([]int{0, 16, 64, 512}, []float64{1, 1, 1, 1})
 	s.ComputeAt(c, s.SampleComputeLocation(c))
@@ -100,8 +100,8 @@ func TestDecisionsOfOwnPrimitives(t *testing.T) {
 	}}}}
 	f := reluOfProduct()
 	s := schedule.NewWith(f, opts)
-	l := s.Loops(s.Block("C"))
-	require.Len(t, s.Do("tile_two", l[0], l[2]), 4)
+	l := s.Loops(s.Block("C")).Want(3)
+	require.Equal(t, 4, s.Do("tile_two", l[0], l[2]).Len())
 	require.NoError(t, s.Err())
 	text := s.Trace().String()
 	require.Regexp(t, `l3, l4, l5, l6 = tile_two\(l0, l2\) @ \[\[\d+, \d+\], \[\d+, \d+\]\]`, text)

@@ -2,7 +2,8 @@
 // applied, rewrites the function, and records itself in the trace. A trace replays to the same function.
 //
 // The first step that is refused sets Err, a typed error that names the step, the block or loop, what was wanted and
-// what was found; the steps after it do nothing. So a rule reads as a list of steps and is checked once at its end.
+// what was found; the steps after it do nothing, and what they give stands for nothing. So a rule reads as a list of steps
+// and is checked once at its end.
 //
 // Names and meaning of the primitives are TensorIR's (Feng et al., "TensorIR: An Abstraction for Automatic Tensorized
 // Program Optimization", ASPLOS 2023). Primitives, in primitives.go, is their table; each has a file of its name.

@@ -70,12 +70,12 @@ func TestAttempt(t *testing.T) {
 	s := schedule.New(reluOfProduct())
 	before := tirtext.Print(s.Func())
 	require.False(t, s.Attempt(func() {
-		s.Split(s.Loops(s.Block("R"))[1], 0, 16)
+		s.Split(s.Loops(s.Block("R")).At(1), 0, 16)
 		s.ComputeInline(s.Block("C"))
 	}))
 	require.NoError(t, s.Err())
 	require.Empty(t, s.Trace().Steps)
 	require.Equal(t, before, tirtext.Print(s.Func()))
-	require.True(t, s.Attempt(func() { s.Fuse(s.Loops(s.Block("R"))...) }))
+	require.True(t, s.Attempt(func() { s.Fuse(s.Loops(s.Block("R")).Slice()...) }))
 	require.NotEqual(t, before, tirtext.Print(s.Func()))
 }

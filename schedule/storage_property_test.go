@@ -49,7 +49,7 @@ func (d *storageDraw) block() schedule.Block {
 // loop is any loop around a block that has one.
 func (d *storageDraw) loop() schedule.Loop {
 	for range 20 {
-		if list := d.s.Loops(d.block()); len(list) > 0 {
+		if list := d.s.Loops(d.block()).Slice(); len(list) > 0 {
 			return rapid.SampledFrom(list).Draw(d.t, "loop")
 		}
 	}
@@ -79,13 +79,13 @@ var storageSteps = []storageStep{
 	{"split", func(d *storageDraw) { d.s.Split(d.loop(), 0, d.number("factor", 2, 6)) }},
 	{"compute_at", func(d *storageDraw) { d.s.ComputeAt(d.block(), d.loop()) }},
 	{"reorder", func(d *storageDraw) {
-		if l := d.s.Loops(d.block()); len(l) > 1 {
+		if l := d.s.Loops(d.block()).Slice(); len(l) > 1 {
 			i := d.number("outer", 0, len(l)-2)
 			d.s.Reorder(l[i+1], l[i])
 		}
 	}},
 	{"fuse", func(d *storageDraw) {
-		if l := d.s.Loops(d.block()); len(l) > 1 {
+		if l := d.s.Loops(d.block()).Slice(); len(l) > 1 {
 			i := d.number("outer", 0, len(l)-2)
 			d.s.Fuse(l[i], l[i+1])
 		}

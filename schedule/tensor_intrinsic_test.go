@@ -106,7 +106,7 @@ func TestOwnIntrinsic(t *testing.T) {
 `)
 	s := schedule.NewWith(program, schedule.Options{Intrinsics: []schedule.Intrinsic{intrinsicOf(t, "sum3", sum3, sum3By)}})
 	for _, name := range []string{"Y", "Z"} {
-		s.TensorizeLoop(s.Loops(s.Block(name))[1], "sum3")
+		s.TensorizeLoop(s.Loops(s.Block(name)).At(1), "sum3")
 	}
 	require.NoError(t, s.Err())
 	require.Contains(t, tirtext.Print(s.Func()), "T1", "the second has a buffer of its own")
@@ -129,7 +129,7 @@ func TestBadIntrinsics(t *testing.T) {
 	} {
 		s := schedule.NewWith(reluOfProduct(), schedule.Options{Intrinsics: []schedule.Intrinsic{i}})
 		before := s.Func()
-		s.TensorizeLoop(s.Loops(s.Block("C"))[2], "sum3")
+		s.TensorizeLoop(s.Loops(s.Block("C")).At(2), "sum3")
 		require.ErrorIs(t, s.Err(), diag.ErrInvalid, what)
 		require.ErrorContains(t, s.Err(), "not well formed", what)
 		require.Same(t, before, s.Func(), "a block that was made for the step is gone")

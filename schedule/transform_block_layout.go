@@ -20,15 +20,15 @@ import (
 // anything between. A new variable is made of spatial or of reduce variables, not of both. It refuses ordered variables,
 // which would come in another order, a map that cannot be undone, and loops that are parallel, vectorized, unrolled or
 // bound already.
-func (s *Schedule) TransformBlockLayout(b Block, indexMap string) []Loop {
+func (s *Schedule) TransformBlockLayout(b Block, indexMap string) List[Loop] {
 	const step = "transform_block_layout"
 	p := s.plainBlock(step, b)
 	if p == nil {
-		return nil
+		return List[Loop]{}
 	}
 	nest := s.ownLoops(step, p)
 	if nest == nil {
-		return nil
+		return List[Loop]{}
 	}
 	block := p.realize.Block
 	extents := make([]int, len(block.Iters))
@@ -37,33 +37,33 @@ func (s *Schedule) TransformBlockLayout(b Block, indexMap string) []Loop {
 	}
 	m := s.indexMap(step, b, indexMap, extents)
 	if m == nil {
-		return nil
+		return List[Loop]{}
 	}
 	kinds, ok := s.kindsOf(step, b, m, block)
 	if !ok {
-		return nil
+		return List[Loop]{}
 	}
 	u, err := m.undo(extents)
 	if err != nil {
 		s.fail(diag.Invalid(step, b.name, "the map %q of %v cannot be undone", m, tensor.Shape(extents)).By(err))
-		return nil
+		return List[Loop]{}
 	}
 	if u.inside != nil && holdsBlock(block.Body) {
 		s.refuse(step, b.name, "holds blocks, which would run at points that are left out; wanted a map that fills its space")
-		return nil
+		return List[Loop]{}
 	}
 	made := &reshaping{s: s, block: block, u: u, kinds: kinds}
 	realize, loops := made.over(p.realize.Where, nest)
 	if !made.startsInside() {
 		s.refuse(step, b.name, "the first of the new reduce instances is none of the old ones; wanted a map that sends 0 to 0")
-		return nil
+		return List[Loop]{}
 	}
 	old := p.path[len(p.path)-1-len(nest.loops)]
 	s.swap(old, nestOf(loops, realize))
 	out := s.loopsOver(loops)
 	s.declareAnew()
 	s.record(step, operands(b, m.String()), out)
-	return out
+	return List[Loop]{s, step, b.name, out}
 }
 
 // kindsOf returns the kinds of the new variables.

@@ -116,7 +116,7 @@ func maxAndCount(d tensor.DType, n int, at func(i, r []tir.Expr) tir.Expr) []*te
 // vectorized runs the reduction of a function for all its elements at once, the reduction outside.
 func vectorized(t *testing.T, f *tir.Func) *tir.Func {
 	s := schedule.New(f)
-	l := s.Loops(s.Block("Y"))
+	l := s.Loops(s.Block("Y")).Want(2)
 	s.Reorder(l[1], l[0])
 	s.Vectorize(s.Split(l[0], 0, 8)[1])
 	require.NoError(t, s.Err())

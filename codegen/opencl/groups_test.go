@@ -58,18 +58,18 @@ func scheduledMatmul(t *testing.T, m, n, depth int, double bool) *tir.Func {
 	c := s.Block("C")
 	out := s.CacheWrite(c, tir.Local)
 	fills := []schedule.Block{s.CacheRead(c, 0, tir.Shared), s.CacheRead(c, 1, tir.Shared)}
-	l := s.Loops(out)
+	l := s.Loops(out).Slice()
 	y, x := s.Split(l[0], 0, 8), s.Split(l[1], 0, 16)
 	s.Reorder(y[0], x[0], y[1], x[1])
 	s.Bind(y[0], "blockIdx.y")
 	s.Bind(x[0], "blockIdx.x")
 	s.ComputeAt(c, x[0])
-	inner := s.Loops(c)[2:]
+	inner := s.Loops(c).Slice()[2:]
 	k := s.Split(inner[2], 0, 4)
 	s.Reorder(k[0], inner[0], inner[1], k[1])
 	for _, fill := range fills {
 		s.ComputeAt(fill, k[0])
-		own := s.Loops(fill)[3:]
+		own := s.Loops(fill).Slice()[3:]
 		parts := s.Split(s.Fuse(own[0], own[1]), 0, 16)
 		s.Bind(parts[1], "threadIdx.x")
 		if e := s.Extent(parts[0]); e <= 8 {
@@ -120,16 +120,16 @@ func TestScheduledReduction(t *testing.T) {
 	sum := te.Sum("sum", tensor.Float32, []int{5}, []int{96}, func(i, r []tir.Expr) tir.Expr { return x.At(i[0], r[0]) })
 	s := schedule.New(te.Func("rows", []*te.Tensor{x}, []*te.Tensor{sum}))
 	b := s.Block("sum")
-	s.Bind(s.Loops(b)[0], "blockIdx.x")
-	parts := s.Split(s.Loops(b)[1], 4, 4, 0)
+	s.Bind(s.Loops(b).At(0), "blockIdx.x")
+	parts := s.Split(s.Loops(b).At(1), 4, 4, 0)
 	wide := s.RFactor(s.Fuse(parts[0], parts[1]), 1)
 	s.SetScope(wide, tir.Shared)
-	again := s.Split(s.Loops(b)[1], 4, 0)
+	again := s.Split(s.Loops(b).At(1), 4, 0)
 	narrow := s.RFactor(again[0], 1)
 	s.SetScope(narrow, tir.Shared)
 	for _, part := range []schedule.Block{narrow, wide} {
-		s.ComputeAt(part, s.Loops(b)[0])
-		for _, l := range s.Loops(part) {
+		s.ComputeAt(part, s.Loops(b).At(0))
+		for _, l := range s.Loops(part).Slice() {
 			if n := s.Extent(l); n == 4 && part == narrow || n == 16 {
 				s.Bind(l, "threadIdx.x")
 				break

@@ -42,7 +42,7 @@ func schedule3x3(t *testing.T, f *tir.Func, folding string, read bool) *tir.Func
 	s := schedule.New(f)
 	conv := s.Block("conv")
 	grid := func(b schedule.Block) schedule.Loop {
-		l := s.Loops(b)
+		l := s.Loops(b).Slice()
 		fused := s.Fuse(l[0], l[1], l[2], l[3])
 		parts := s.Split(fused, 0, 16)
 		s.Bind(parts[0], "blockIdx.x")
@@ -50,7 +50,7 @@ func schedule3x3(t *testing.T, f *tir.Func, folding string, read bool) *tir.Func
 		return parts[1]
 	}
 	fill := func(b schedule.Block) {
-		l := s.Loops(b)
+		l := s.Loops(b).Slice()
 		s.Vectorize(l[4])
 		grid(b)
 	}
@@ -65,12 +65,12 @@ func schedule3x3(t *testing.T, f *tir.Func, folding string, read bool) *tir.Func
 		fill(s.Block("pad"))
 	}
 	out := s.CacheWrite(conv, tir.Local)
-	s.Vectorize(s.Loops(out)[4])
+	s.Vectorize(s.Loops(out).At(4))
 	s.ComputeAt(conv, grid(out))
-	inner := s.Loops(conv)
+	inner := s.Loops(conv).Slice()
 	lanes, reduce := inner[len(inner)-5], inner[len(inner)-4:]
 	s.Reorder(reduce[0], reduce[1], reduce[2], reduce[3], lanes)
-	zero := s.Loops(s.DecomposeReduction(conv, reduce[0]))
+	zero := s.Loops(s.DecomposeReduction(conv, reduce[0])).Slice()
 	s.Vectorize(zero[len(zero)-1])
 	s.Vectorize(lanes)
 	s.Unroll(reduce[3])

@@ -32,16 +32,16 @@ func TestAxisSeparators(t *testing.T) {
 		s.SetScope(pad, "global.texture")
 		s.SetAxisSeparator(pad, schedule.Write, 0, c.separators...)
 		grid := func(b schedule.Block) schedule.Loop {
-			l := s.Loops(b)
+			l := s.Loops(b).Slice()
 			parts := s.Split(s.Fuse(l[0], l[1], l[2], l[3]), 0, 16)
 			s.Bind(parts[0], "blockIdx.x")
 			s.Bind(parts[1], "threadIdx.x")
 			return parts[1]
 		}
-		s.Vectorize(s.Loops(pad)[4])
+		s.Vectorize(s.Loops(pad).At(4))
 		grid(pad)
 		out := s.CacheWrite(conv, tir.Local)
-		s.Vectorize(s.Loops(out)[4])
+		s.Vectorize(s.Loops(out).At(4))
 		s.ComputeAt(conv, grid(out))
 		require.NoError(t, s.Err())
 		kernels, between, err := transform.Lower(s.Func(), transform.Options{Device: transform.GPU})

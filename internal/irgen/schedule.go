@@ -80,7 +80,7 @@ func (g *stepper) block() schedule.Block {
 // loops returns the loops around a block; some blocks have none.
 func (g *stepper) loops() []schedule.Loop {
 	for range 3 {
-		if l := g.s.Loops(g.block()); len(l) > 0 {
+		if l := g.s.Loops(g.block()).Slice(); len(l) > 0 {
 			return l
 		}
 	}
@@ -126,7 +126,7 @@ func (g *stepper) near(blocks []schedule.Block) []any {
 	if len(blocks) == 0 || g.IntN(8) == 7 {
 		return g.loop()
 	}
-	l := g.s.Loops(blocks[g.IntN(len(blocks))])
+	l := g.s.Loops(blocks[g.IntN(len(blocks))]).Slice()
 	if len(l) == 0 {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (g *stepper) reducing(more ...any) []any {
 		for _, iv := range d.Iters {
 			reduces = reduces || iv.Kind == tir.Reduce
 		}
-		if l := g.s.Loops(b); reduces && len(l) > 0 {
+		if l := g.s.Loops(b).Slice(); reduces && len(l) > 0 {
 			return append([]any{l[len(l)-1-g.IntN(min(2, len(l)))]}, more...)
 		}
 	}
@@ -242,11 +242,11 @@ var operands = map[string]func(g *stepper) []any{
 	},
 	"compute_at": func(g *stepper) []any {
 		b := g.block()
-		return around([]any{b}, g.near(g.s.Consumers(b))...)
+		return around([]any{b}, g.near(g.s.Consumers(b).Slice())...)
 	},
 	"reverse_compute_at": func(g *stepper) []any {
 		b := g.block()
-		return around([]any{b}, g.near(g.s.Producers(b))...)
+		return around([]any{b}, g.near(g.s.Producers(b).Slice())...)
 	},
 	"compute_inline":         func(g *stepper) []any { return []any{g.block()} },
 	"reverse_compute_inline": func(g *stepper) []any { return []any{g.block()} },
@@ -296,11 +296,11 @@ var operands = map[string]func(g *stepper) []any{
 func (g *stepper) rolling() []any {
 	for range 4 {
 		b := g.block()
-		c := g.s.Consumers(b)
+		c := g.s.Consumers(b).Slice()
 		if len(c) == 0 {
 			continue
 		}
-		if l := g.s.Loops(c[0]); len(l) > 0 {
+		if l := g.s.Loops(c[0]).Slice(); len(l) > 0 {
 			g.s.SetScope(b, tir.Scratch)
 			g.s.ComputeAt(b, l[g.IntN(min(2, len(l)))])
 			return []any{b, 0}
@@ -332,7 +332,7 @@ func (g *stepper) image() []any {
 func (g *stepper) instruction() []any {
 	for range 4 {
 		b := g.block()
-		d, l := g.s.Definition(b), g.s.Loops(b)
+		d, l := g.s.Definition(b), g.s.Loops(b).Slice()
 		if d == nil || len(d.Iters) != 3 || len(l) != 3 || d.Iters[2].Kind != tir.Reduce {
 			continue
 		}

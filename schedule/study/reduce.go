@@ -131,7 +131,7 @@ func (l *lenient) take(step schedule.Step) (err error) {
 	}()
 	var gave []any
 	l.s.Attempt(func() {
-		gave = l.s.Do(step.Name, operands...)
+		gave = l.s.Do(step.Name, operands...).Slice()
 		err = l.s.Err()
 	})
 	for i, o := range step.Outs {

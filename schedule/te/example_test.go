@@ -58,7 +58,7 @@ func Example_matmul() {
 	})
 	s := schedule.New(te.Func("matmul", []*te.Tensor{a, b}, []*te.Tensor{c}))
 
-	l := s.Loops(s.Block("C"))
+	l := s.Loops(s.Block("C")).Want(3)
 	y, x := s.Split(l[0], 0, 2), s.Split(l[1], 0, 4)
 	s.Reorder(y[0], x[0], l[2], y[1], x[1])
 	s.DecomposeReduction(s.Block("C"), l[2])
@@ -87,7 +87,7 @@ func Example_conv2d() {
 	s := schedule.New(te.Func("conv2d", []*te.Tensor{x, weight}, []*te.Tensor{conv}, padded))
 
 	s.ComputeInline(s.Block("padded"))
-	l := s.Loops(s.Block("conv"))
+	l := s.Loops(s.Block("conv")).Want(6)
 	s.Reorder(l[0], l[1], l[3], l[4], l[5], l[2])
 	s.Parallel(l[0])
 	s.Vectorize(l[2])
@@ -125,7 +125,7 @@ func Example_softmax() {
 	stages := softmax(x)
 	s := schedule.New(te.Func("softmax", []*te.Tensor{x}, stages[3:], stages...))
 
-	row := s.Loops(s.Block("softmax"))[0]
+	row := s.Loops(s.Block("softmax")).At(0)
 	for _, name := range []string{"sum", "exp", "top"} {
 		s.ComputeAt(s.Block(name), row)
 	}
@@ -157,7 +157,7 @@ func Example_attention() {
 	s := schedule.New(te.Func("attention", []*te.Tensor{q, k, v}, []*te.Tensor{out}, stages...))
 
 	s.ComputeInline(s.Block("scaled"))
-	row := s.Loops(s.Block("out"))[0]
+	row := s.Loops(s.Block("out")).At(0)
 	for _, name := range []string{"softmax", "sum", "exp", "top", "score"} {
 		s.ComputeAt(s.Block(name), row)
 	}
@@ -194,8 +194,8 @@ func Example_adaptiveAveragePooling() {
 	})
 	s := schedule.New(te.Func("pool", []*te.Tensor{x}, []*te.Tensor{mean}, sum))
 
-	s.ComputeAt(s.Block("sum"), s.Loops(s.Block("mean"))[1])
-	s.Parallel(s.Fuse(s.Loops(s.Block("mean"))...))
+	s.ComputeAt(s.Block("sum"), s.Loops(s.Block("mean")).At(1))
+	s.Parallel(s.Fuse(s.Loops(s.Block("mean")).Slice()...))
 	show(s, counting(h*w, 1))
 	// Output:
 	//    6.000   8.000

@@ -40,19 +40,19 @@ func TestPrimitivesInAStep(t *testing.T) {
 	for name, apply := range map[string]func(s *schedule.Schedule){
 		"split, reorder, vectorize": func(s *schedule.Schedule) {
 			l := s.Loops(s.Block("dot"))
-			parts := s.Split(l[0], 0, 4)
-			s.Reorder(parts[0], l[1], parts[1])
+			parts := s.Split(l.At(0), 0, 4)
+			s.Reorder(parts[0], l.At(1), parts[1])
 			s.Vectorize(parts[1])
 		},
-		"decompose":             func(s *schedule.Schedule) { s.DecomposeReduction(s.Block("dot"), s.Loops(s.Block("dot"))[1]) },
-		"unroll":                func(s *schedule.Schedule) { s.Unroll(s.Loops(s.Block("next"))[0]) },
-		"parallel":              func(s *schedule.Schedule) { s.Parallel(s.Loops(s.Block("half"))[0]) },
+		"decompose":             func(s *schedule.Schedule) { s.DecomposeReduction(s.Block("dot"), s.Loops(s.Block("dot")).At(1)) },
+		"unroll":                func(s *schedule.Schedule) { s.Unroll(s.Loops(s.Block("next")).At(0)) },
+		"parallel":              func(s *schedule.Schedule) { s.Parallel(s.Loops(s.Block("half")).At(0)) },
 		"inline":                func(s *schedule.Schedule) { s.ComputeInline(s.Block("half")) },
 		"inline what is before": func(s *schedule.Schedule) { s.ComputeInline(s.Block("twice")) },
-		"compute at":            func(s *schedule.Schedule) { s.ComputeAt(s.Block("half"), s.Loops(s.Block("next"))[0]) },
-		"split the steps":       func(s *schedule.Schedule) { s.Split(s.Loops(s.Block("cell"))[0], 0, 2) },
-		"unroll the steps":      func(s *schedule.Schedule) { s.Unroll(s.Loops(s.Block("cell"))[0]) },
-		"a stage at the step":   func(s *schedule.Schedule) { s.ComputeAt(s.Block("twice"), s.Loops(s.Block("cell"))[0]) },
+		"compute at":            func(s *schedule.Schedule) { s.ComputeAt(s.Block("half"), s.Loops(s.Block("next")).At(0)) },
+		"split the steps":       func(s *schedule.Schedule) { s.Split(s.Loops(s.Block("cell")).At(0), 0, 2) },
+		"unroll the steps":      func(s *schedule.Schedule) { s.Unroll(s.Loops(s.Block("cell")).At(0)) },
+		"a stage at the step":   func(s *schedule.Schedule) { s.ComputeAt(s.Block("twice"), s.Loops(s.Block("cell")).At(0)) },
 		"layout":                func(s *schedule.Schedule) { s.TransformLayout(s.Block("twice"), schedule.Write, 0, "i, j -> j, i") },
 		"read through a cache":  func(s *schedule.Schedule) { s.CacheRead(s.Block("dot"), 0, tir.Global) },
 		"write through a cache": func(s *schedule.Schedule) { s.CacheWrite(s.Block("dot"), tir.Scratch) },
@@ -73,18 +73,18 @@ func TestPrimitivesInAStep(t *testing.T) {
 // TestStepsStayInOrder refuses what would run the steps in another order or at the same time.
 func TestStepsStayInOrder(t *testing.T) {
 	for name, apply := range map[string]func(s *schedule.Schedule){
-		"parallel":  func(s *schedule.Schedule) { s.Parallel(s.Loops(s.Block("cell"))[0]) },
-		"vectorize": func(s *schedule.Schedule) { s.Vectorize(s.Loops(s.Block("cell"))[0]) },
-		"bind":      func(s *schedule.Schedule) { s.Bind(s.Loops(s.Block("cell"))[0], "blockIdx.x") },
+		"parallel":  func(s *schedule.Schedule) { s.Parallel(s.Loops(s.Block("cell")).At(0)) },
+		"vectorize": func(s *schedule.Schedule) { s.Vectorize(s.Loops(s.Block("cell")).At(0)) },
+		"bind":      func(s *schedule.Schedule) { s.Bind(s.Loops(s.Block("cell")).At(0), "blockIdx.x") },
 		"reorder": func(s *schedule.Schedule) {
-			parts := s.Split(s.Loops(s.Block("cell"))[0], 0, 2)
+			parts := s.Split(s.Loops(s.Block("cell")).At(0), 0, 2)
 			s.Reorder(parts[1], parts[0])
 		},
 		"reorder with a loop inside": func(s *schedule.Schedule) {
-			s.Reorder(s.Loops(s.Block("next"))[0], s.Loops(s.Block("cell"))[0])
+			s.Reorder(s.Loops(s.Block("next")).At(0), s.Loops(s.Block("cell")).At(0))
 		},
 		"fuse with a loop inside": func(s *schedule.Schedule) {
-			s.Fuse(s.Loops(s.Block("cell"))[0], s.Loops(s.Block("next"))[0])
+			s.Fuse(s.Loops(s.Block("cell")).At(0), s.Loops(s.Block("next")).At(0))
 		},
 		"cache what a step wrote": func(s *schedule.Schedule) { s.CacheRead(s.Block("dot"), 1, tir.Global) },
 		"cache the state":         func(s *schedule.Schedule) { s.CacheWrite(s.Block("next"), tir.Global) },

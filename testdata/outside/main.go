@@ -102,11 +102,8 @@ func takes(d *lower.Definition, t *target.Target) bool {
 
 // shape is the schedule rule: one loop, cut into vectors by the module's own primitive, the rest in parallel.
 func shape(s *schedule.Schedule, d *lower.Definition, t *target.Target) {
-	flat := s.Fuse(s.Loops(s.Block(d.Stages[0].Buffer.Name))...)
-	parts := s.Do("outside_lanes", flat, t.Lanes(32))
-	if s.Err() == nil {
-		s.Parallel(parts[0].(schedule.Loop))
-	}
+	flat := s.Fuse(s.Loops(s.Block(d.Stages[0].Buffer.Name)).Slice()...)
+	s.Parallel(s.Do("outside_lanes", flat, t.Lanes(32)).Loop(0))
 }
 
 // lanes is the primitive outside_lanes(loop, n): the loop is cut into vectors of n.
