@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/texel-ml/texel/tensor"
 )
 
 // AttrField is one attribute of a call.
@@ -31,25 +33,12 @@ func AttrFields(attrs any) []AttrField {
 	return fields
 }
 
-// changedAttrs returns the attributes that differ from the operator's defaults.
-func changedAttrs(op *Op, attrs any) []AttrField {
-	all := AttrFields(attrs)
-	if op.NewAttrs == nil {
-		return all
-	}
-	defaults := AttrFields(op.NewAttrs())
-	changed := all[:0:0]
-	for i, f := range all {
-		if i >= len(defaults) || !reflect.DeepEqual(f.Value, defaults[i].Value) {
-			changed = append(changed, f)
-		}
-	}
-	return changed
-}
-
-// FormatAttr prints an attribute's value as Relay's text does: 1, 0.5f, True, "NCHW", [1, 2]. A float64 that float32
-// does not hold is printed with all its digits and the suffix f64.
+// FormatAttr prints an attribute's value as Relay's text does: 1, 0.5f, -inff, True, "NCHW", [1, 2], and None for a list
+// or an element type that is not set. A float64 that float32 does not hold has all its digits and the suffix f64.
 func FormatAttr(v any) string {
+	if v == tensor.Invalid {
+		return none
+	}
 	if m, ok := v.(encoding.TextMarshaler); ok {
 		text, err := m.MarshalText()
 		if err != nil {
@@ -71,6 +60,9 @@ func FormatAttr(v any) string {
 		return formatFloat(v)
 	}
 	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice {
+		if r.IsNil() {
+			return none
+		}
 		var b strings.Builder
 		b.WriteByte('[')
 		for i := range r.Len() {
@@ -85,9 +77,12 @@ func FormatAttr(v any) string {
 	return fmt.Sprint(v)
 }
 
+// none is written where an attribute is not set.
+const none = "None"
+
 func formatFloat(v float64) string {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return strconv.Quote(strconv.FormatFloat(v, 'g', -1, 64)) // Relay's text has no such number
+		return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(v, 'g', -1, 64)), "+") + "f"
 	}
 	if float64(float32(v)) == v {
 		return strconv.FormatFloat(v, 'g', -1, 32) + "f"

@@ -28,7 +28,7 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// def @main(%x: Tensor[(1, 8), float32], %w: Tensor[(4, 8), float32]) -> Tensor[(1, 4), float32] {
-	//   %0 = nn.dense(%x, %w) /* ty=Tensor[(1, 4), float32] */;
+	//   %0 = nn.dense(%x, %w, units=None) /* ty=Tensor[(1, 4), float32] */;
 	//   nn.relu(%0) /* ty=Tensor[(1, 4), float32] */
 	// }
 	// node "fc": infer-type: nn.dense: wants 2 operands [data weight], found 3

@@ -14,16 +14,22 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// Print returns m in Relay's text form. Scalars stand in the text; other constants are meta[relay.Constant][k], and
-// the metadata section lists their type, name and the SHA-256 of their data, which is kept elsewhere. Equal modules
-// print equally.
-func Print(m *Module) string {
+// Print returns m in Relay's text form, which package relaytext reads. Scalars stand in the text; other constants are
+// meta[relay.Constant][k], and the metadata section lists their type, name and the SHA-256 of their data, which is kept
+// elsewhere. Equal modules print equally.
+func Print(m *Module) string { return PrintWith(m, Digest) }
+
+// PrintWith is Print that asks digest for the SHA-256 of constants' data, in hexadecimal.
+func PrintWith(m *Module, digest func(*tensor.Tensor) string) string {
 	p := newPrinter()
+	for name, f := range m.Funcs {
+		p.globals[f] = global(name)
+	}
 	p.text.WriteString("#[version = \"0.0.5\"]\n")
 	for _, name := range slices.Sorted(maps.Keys(m.Funcs)) {
 		p.define(name, m.Funcs[name])
 	}
-	p.metadata(m)
+	p.metadata(m, digest)
 	return p.text.String()
 }
 
@@ -34,18 +40,25 @@ func PrintFunction(name string, f *Function) string {
 	return p.text.String()
 }
 
+// Digest returns the SHA-256 of the data of t in hexadecimal.
+func Digest(t *tensor.Tensor) string {
+	sum := sha256.Sum256(t.Data)
+	return hex.EncodeToString(sum[:])
+}
+
 type printer struct {
 	text      strings.Builder
 	constants []*Constant
 	index     map[*Constant]int
+	globals   map[*Function]string // functions of the module, @f
 
-	// of the function that is being printed
-	scopes *scopes
-	inline map[Expr]bool   // printed where they are used
-	names  map[Expr]string // %x, %0
-	taken  map[string]int  // names of variables, with the last suffix that was tried for each
-	next   int             // number of the next name
-	todo   []printTask     // what is still to be written; the last one first
+	defined *Function // the function that is being printed
+	scopes  *scopes
+	inline  map[Expr]bool   // printed where they are used
+	names   map[Expr]string // %x, %0
+	taken   map[string]int  // names of variables, with the last suffix that was tried for each
+	next    int             // number of the next name
+	todo    []printTask     // what is still to be written; the last one first
 }
 
 // printTask is a piece of text, or a scope whose nodes from number at on are to be written.
@@ -56,10 +69,13 @@ type printTask struct {
 	indent string
 }
 
-func newPrinter() *printer { return &printer{index: map[*Constant]int{}} }
+func newPrinter() *printer {
+	return &printer{index: map[*Constant]int{}, globals: map[*Function]string{}}
+}
 
 func (p *printer) define(name string, f *Function) {
-	p.scopes, p.inline, p.names, p.taken, p.next = newScopes(f), map[Expr]bool{}, map[Expr]string{}, map[string]int{}, 0
+	p.defined = f
+	p.scopes, p.inline, p.names, p.taken, p.next = newScopes(f, p.globals), map[Expr]bool{}, map[Expr]string{}, map[string]int{}, 0
 	for _, e := range p.scopes.order {
 		for _, below := range p.scopes.below[e] {
 			if below != nil && p.scopes.uses[below.result] == 1 {
@@ -74,8 +90,7 @@ func (p *printer) define(name string, f *Function) {
 		}
 	}
 	for _, e := range p.scopes.order {
-		switch e.(type) {
-		case *Var, *Constant:
+		if p.isAtom(e) {
 			continue
 		}
 		if e != Expr(f) && !p.inline[e] {
@@ -83,7 +98,7 @@ func (p *printer) define(name string, f *Function) {
 			s.nodes = append(s.nodes, e)
 		}
 	}
-	p.text.WriteString("def @" + name + p.signature(f) + " {\n")
+	p.text.WriteString("def " + global(name) + p.signature(f) + " {\n")
 	p.todo = []printTask{{text: "}\n"}, {scope: p.scopes.below[f][0], indent: "  "}}
 	for len(p.todo) > 0 {
 		t := p.todo[len(p.todo)-1]
@@ -172,7 +187,7 @@ func (p *printer) simple(e Expr) string {
 		if e.Fn != nil {
 			b.WriteString(p.ref(e.Fn))
 		} else {
-			b.WriteString(e.Op.Name)
+			b.WriteString(TextName(e.Op))
 		}
 		b.WriteByte('(')
 		for i, a := range e.Args {
@@ -182,11 +197,11 @@ func (p *printer) simple(e Expr) string {
 			b.WriteString(p.ref(a))
 		}
 		if e.Op != nil {
-			for i, f := range changedAttrs(e.Op, e.Attrs) {
+			for i, attr := range writtenAttrs(e.Op, e.Attrs) {
 				if i > 0 || len(e.Args) > 0 {
 					b.WriteString(", ")
 				}
-				b.WriteString(f.Name + "=" + FormatAttr(f.Value))
+				b.WriteString(attr)
 			}
 		}
 		b.WriteByte(')')
@@ -203,15 +218,30 @@ func (p *printer) simple(e Expr) string {
 		}
 		b.WriteByte(')')
 	case *TupleGet:
-		b.WriteString(p.ref(e.Tuple) + "." + strconv.Itoa(e.Index))
+		tuple, field := p.ref(e.Tuple), "."+strconv.Itoa(e.Index)
+		if _, ambiguous := p.taken[tuple[1:]+field]; ambiguous { // a variable is named so
+			tuple = "(" + tuple + ")"
+		}
+		b.WriteString(tuple + field)
 	}
 	return b.String()
 }
 
+// global returns the name of a function of the module as the text has it: in quotes where it could not be read.
+func global(name string) string {
+	if TextIdent(name) == name {
+		return "@" + name
+	}
+	return "@" + strconv.Quote(name)
+}
+
+// isAtom reports whether e stands for itself wherever it is used.
 func (p *printer) isAtom(e Expr) bool {
-	switch e.(type) {
+	switch e := e.(type) {
 	case *Var, *Constant:
 		return true
+	case *Function:
+		return p.globals[e] != "" && e != p.defined
 	}
 	return false
 }
@@ -232,6 +262,10 @@ func (p *printer) ref(e Expr) string {
 			p.constants = append(p.constants, e)
 		}
 		return fmt.Sprintf("meta[relay.Constant][%d]", at)
+	case *Function:
+		if name := p.globals[e]; name != "" {
+			return name
+		}
 	}
 	return p.names[e]
 }
@@ -241,16 +275,7 @@ func (p *printer) name(v *Var) string {
 	if n, ok := p.names[v]; ok {
 		return n
 	}
-	base := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '.', r == '/':
-			return r
-		}
-		return '_'
-	}, v.Name)
-	if base == "" || !(base[0] >= 'a' && base[0] <= 'z' || base[0] >= 'A' && base[0] <= 'Z' || base[0] == '_') {
-		base = "v" + base
-	}
+	base := TextIdent(v.Name)
 	name := base
 	for used := true; used; {
 		if _, used = p.taken[name]; used {
@@ -261,6 +286,24 @@ func (p *printer) name(v *Var) string {
 	p.taken[name] = 0
 	p.names[v] = "%" + name
 	return p.names[v]
+}
+
+// TextIdent returns a name as Relay's text can have it, without the sign: letters, digits, _, and . and / between them,
+// beginning with a letter. It is name where that is so.
+func TextIdent(name string) string {
+	b := []byte(name)
+	plain := func(i int) bool {
+		return i < len(b) && (b[i] >= 'a' && b[i] <= 'z' || b[i] >= 'A' && b[i] <= 'Z' || b[i] >= '0' && b[i] <= '9' || b[i] == '_')
+	}
+	for i, c := range b {
+		if !plain(i) && !((c == '.' || c == '/') && i > 0 && plain(i+1)) {
+			b[i] = '_'
+		}
+	}
+	if len(b) == 0 || b[0] >= '0' && b[0] <= '9' {
+		return "v" + string(b)
+	}
+	return string(b)
 }
 
 // literal prints a scalar of a type that Relay's text has numbers for.
@@ -292,47 +335,79 @@ func literal(t *tensor.Tensor) (string, bool) {
 	return FormatAttr(w.I[0] != 0), true
 }
 
-// constantInfo is what the metadata section says of a constant.
-type constantInfo struct {
+// ConstantInfo is what the metadata section says of a constant.
+type ConstantInfo struct {
 	Name   string       `json:"name,omitempty"`
 	DType  tensor.DType `json:"dtype"`
 	Shape  tensor.Shape `json:"shape"`
-	SHA256 string       `json:"sha256"`
+	SHA256 string       `json:"sha256"` // of its data
 }
 
-func newConstantInfo(name string, t *tensor.Tensor) constantInfo {
-	sum := sha256.Sum256(t.Data)
-	return constantInfo{name, t.DType, append(tensor.Shape{}, t.Shape...), hex.EncodeToString(sum[:])}
+// TextMetadata is the metadata section of a module's text, a JSON object: what its functions do not say.
+type TextMetadata struct {
+	Constants []ConstantInfo    `json:"relay.Constant,omitempty"` // meta[relay.Constant][k], in the order of k
+	Defaults  []ConstantInfo    `json:"defaults,omitempty"`
+	Extents   map[string]Extent `json:"extents,omitempty"`
+	Inputs    []string          `json:"inputs,omitempty"` // the true names of main's parameters, where the text's differ
+	Meta      map[string]string `json:"meta,omitempty"`
+	Outputs   []string          `json:"outputs,omitempty"`
 }
 
-func (p *printer) metadata(m *Module) {
+// metadata writes the metadata section: one line a constant and one for each other entry.
+func (p *printer) metadata(m *Module, digest func(*tensor.Tensor) string) {
+	info := func(name string, t *tensor.Tensor) ConstantInfo {
+		return ConstantInfo{name, t.DType, append(tensor.Shape{}, t.Shape...), digest(t)}
+	}
 	var entries []string
-	if len(p.constants) > 0 {
-		lines := make([]string, len(p.constants))
-		for i, c := range p.constants {
-			lines[i] = "    " + toJSON(newConstantInfo(c.Name, c.Value))
+	add := func(key, value string) { entries = append(entries, "  "+strconv.Quote(key)+": "+value) }
+	list := func(key string, infos []ConstantInfo) {
+		if len(infos) == 0 {
+			return
 		}
-		entries = append(entries, "  \"relay.Constant\": [\n"+strings.Join(lines, ",\n")+"\n  ]")
-	}
-	if len(m.Defaults) > 0 {
-		var lines []string
-		for _, name := range slices.Sorted(maps.Keys(m.Defaults)) {
-			lines = append(lines, "    "+toJSON(newConstantInfo(name, m.Defaults[name])))
+		lines := make([]string, len(infos))
+		for i, info := range infos {
+			lines[i] = "    " + toJSON(info)
 		}
-		entries = append(entries, "  \"defaults\": [\n"+strings.Join(lines, ",\n")+"\n  ]")
+		add(key, "[\n"+strings.Join(lines, ",\n")+"\n  ]")
 	}
+	constants := make([]ConstantInfo, len(p.constants))
+	for i, c := range p.constants {
+		constants[i] = info(c.Name, c.Value)
+	}
+	list("relay.Constant", constants)
+	defaults := make([]ConstantInfo, 0, len(m.Defaults))
+	for _, name := range slices.Sorted(maps.Keys(m.Defaults)) {
+		defaults = append(defaults, info(name, m.Defaults[name]))
+	}
+	list("defaults", defaults)
 	if len(m.Extents) > 0 {
-		entries = append(entries, "  \"extents\": "+toJSON(m.Extents))
+		add("extents", toJSON(m.Extents))
+	}
+	if names, differ := inputNames(m); differ {
+		add("inputs", toJSON(names))
 	}
 	if len(m.Meta) > 0 {
-		entries = append(entries, "  \"meta\": "+toJSON(m.Meta))
+		add("meta", toJSON(m.Meta))
 	}
 	if len(m.Outputs) > 0 {
-		entries = append(entries, "  \"outputs\": "+toJSON(m.Outputs))
+		add("outputs", toJSON(m.Outputs))
 	}
 	if len(entries) > 0 {
 		p.text.WriteString("#[metadata]\n{\n" + strings.Join(entries, ",\n") + "\n}\n")
 	}
+}
+
+// inputNames returns the names of main's parameters, and whether the text has other ones.
+func inputNames(m *Module) (names []string, differ bool) {
+	main := m.Main()
+	if main == nil {
+		return nil, false
+	}
+	for _, v := range main.Params {
+		names = append(names, v.Name)
+		differ = differ || TextIdent(v.Name) != v.Name
+	}
+	return names, differ
 }
 
 // toJSON returns v, which always has a JSON form, on one line; maps in order of their keys.

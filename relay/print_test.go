@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -154,10 +155,119 @@ func TestAttributesPrintAsRelayDoes(t *testing.T) {
 		want string
 	}{
 		{1e-5, "1e-05f64"}, {float64(float32(1e-5)), "1e-05f"}, {2.0, "2f"}, {true, "True"}, {[]int{}, "[]"}, {[]float64{1, 0.5}, "[1f, 0.5f]"},
-		{"NCHW", `"NCHW"`}, {tensor.Float32, `"float32"`}, {-inf, `"-Inf"`},
+		{"NCHW", `"NCHW"`}, {tensor.Float32, `"float32"`}, {-inf, "-inff"}, {inf, "inff"}, {math.NaN(), "nanf"}, {tensor.Invalid, "None"}, {[]int(nil), "None"},
 	} {
 		require.Equal(t, c.want, FormatAttr(c.v))
 	}
+}
+
+// What Relay has no default for, or another one than the table, stands in the text, and so do operators whose name means
+// something else there.
+func TestCallsPrintAsRelayWouldReadThem(t *testing.T) {
+	x, m := typed("x", tensor.Float32, 2, 3), typed("m", tensor.Float32, 4, 3)
+	four := typed("f", tensor.Float32, 1, 2, 4, 4)
+	pad := with("nn.pad", func(a *PadAttrs) { a.PadWidth = []int{1, 1, 0, 2} })
+	resize := with("image.resize2d", func(a *ResizeAttrs) { a.Size, a.CubicExclude = []int{2, 2}, true })
+	for want, e := range map[string]Expr{
+		"nn.dense(%x, %m, units=None)":                                   call(t, "nn.dense", nil, x, m),
+		"nn.dense(%x, %m, units=4)":                                      call(t, "nn.dense", with("nn.dense", func(a *DenseAttrs) { a.Units = 4 }), x, m),
+		"nn.batch_matmul(%x, %m, transpose_b=True)":                      call(t, "nn.batch_matmul", nil, x, m),
+		"nn.pad(%x, 0f, pad_width=[[1, 1], [0, 2]])":                     call(t, "nn.pad", pad, x, scalar(tensor.Float32, float32(0))),
+		"nn.leaky_relu(%x, alpha=0.01f64)":                               call(t, "nn.leaky_relu", nil, x),
+		"nn.leaky_relu(%x)":                                              call(t, "nn.leaky_relu", &AlphaAttrs{0.25}, x),
+		"transpose(%x, axes=None)":                                       call(t, "transpose", nil, x),
+		"cumsum(%x, axis=0)":                                             call(t, "cumsum", nil, x),
+		"floor_mod(%x, %x)":                                              call(t, "mod", nil, x, x),
+		"mod(%x, %x)":                                                    call(t, "fmod", nil, x, x),
+		`cast(%x, dtype="int8")`:                                         call(t, "cast", with("cast", func(a *CastAttrs) { a.DType = tensor.Int8 }), x),
+		"clip(%x, a_min=-inff, a_max=6f)":                                call(t, "clip", with("clip", func(a *ClipAttrs) { a.AMax = 6 }), x),
+		"strided_slice(%x, begin=[0], end=[1], strides=None, axes=None)": call(t, "strided_slice", &StridedSliceAttrs{Begin: []int{0}, End: []int{1}}, x),
+		`image.resize2d(%f, size=[2, 2], rounding_method="round_prefer_floor", cubic_alpha=-0.75f, cubic_exclude=1)`: call(t, "image.resize2d", resize, four),
+	} {
+		require.Contains(t, PrintFunction("f", fn(e, x, m, four)), "\n  "+want+" /*")
+	}
+	for _, op := range rows.Ops() {
+		require.Same(t, op, rows.TextLookup(TextName(op)))
+	}
+	require.Same(t, rows.Lookup("fmod"), rows.TextLookup("mod"))
+	require.Nil(t, rows.TextLookup("fmod"))
+	require.Nil(t, rows.TextLookup("image.grid_sample"))
+}
+
+// Every row of the table of texts names an operator and attributes that it has, with values of their types.
+func TestTextAttributesAreThoseOfTheTable(t *testing.T) {
+	for name, attrs := range textAttrs {
+		op := rows.Lookup(name)
+		require.NotNil(t, op, name)
+		fields := map[string]any{}
+		for _, f := range AttrFields(op.NewAttrs()) {
+			fields[f.Name] = f.Value
+		}
+		absent := map[string]any{}
+		for _, f := range AttrFields(TextAttrs(op)) {
+			absent[f.Name] = f.Value
+		}
+		for attr, text := range attrs {
+			require.Contains(t, fields, attr, name)
+			if text.absent != nil {
+				require.IsType(t, fields[attr], text.absent, "%s.%s", name, attr)
+				require.NotEqual(t, fields[attr], text.absent, "%s.%s is the table's default", name, attr)
+				require.Equal(t, text.absent, absent[attr])
+			}
+		}
+	}
+	for own := range textNames {
+		require.NotNil(t, rows.Lookup(own), own)
+	}
+	require.Nil(t, TextAttrs(rows.Lookup("exp")))
+}
+
+func TestFunctionsOfTheModuleAreNamed(t *testing.T) {
+	x, y := typed("x", tensor.Float32, 2), typed("y", tensor.Float32, 2)
+	twice := fn(call(t, "add", nil, y, y), y)
+	once, err := NewCallFn(twice, []Expr{x}, diag.Pos{})
+	require.NoError(t, err)
+	again, err := NewCallFn(twice, []Expr{once}, diag.Pos{})
+	require.NoError(t, err)
+	m := module(again, []string{"z"}, x)
+	m.Funcs["a b"] = twice
+	require.NoError(t, VerifyOps(m, Core()))
+	require.Equal(t, `#[version = "0.0.5"]
+def @"a b"(%y: Tensor[(2,), float32]) -> Tensor[(2,), float32] {
+  add(%y, %y) /* ty=Tensor[(2,), float32] */
+}
+def @main(%x: Tensor[(2,), float32]) -> Tensor[(2,), float32] {
+  %0 = @"a b"(%x) /* ty=Tensor[(2,), float32] */;
+  @"a b"(%0) /* ty=Tensor[(2,), float32] */
+}
+#[metadata]
+{
+  "outputs": ["z"]
+}
+`, Print(m))
+}
+
+func TestNamesThatTheTextCannotHaveAreKept(t *testing.T) {
+	for name, want := range map[string]string{
+		"x": "x", "a.b/c_1": "a.b/c_1", "input:0": "input_0", "0": "v0", "": "v", "a..b": "a_.b", "a.": "a_", "é": "__", ".a": "_a", "_": "_",
+	} {
+		require.Equal(t, want, TextIdent(name))
+		require.Equal(t, want, TextIdent(want))
+	}
+	x, y := typed("input:0", tensor.Float32, 2), typed("input_0", tensor.Float32, 2)
+	text := Print(module(call(t, "add", nil, x, y), []string{"z"}, x, y))
+	require.Contains(t, text, "def @main(%input_0: Tensor[(2,), float32], %input_0_1: Tensor")
+	require.Contains(t, text, `  "inputs": ["input:0","input_0"],`)
+}
+
+// %p.0 may be the variable p.0 or the field 0 of p.
+func TestFieldsArePrintedUnambiguously(t *testing.T) {
+	pair := &TupleType{[]Type{&TensorType{dims(2), tensor.Float32}}}
+	p, q := NewVar("p", pair, diag.Pos{}), typed("p.0", tensor.Float32, 2)
+	field, err := NewTupleGet(p, 0, diag.Pos{})
+	require.NoError(t, err)
+	require.Contains(t, PrintFunction("f", fn(field, p, q)), "  (%p).0 /*")
+	require.Contains(t, PrintFunction("f", fn(field, p)), "  %p.0 /*")
 }
 
 func TestDeepGraphsPrint(t *testing.T) {

@@ -33,14 +33,19 @@ type read struct {
 	at *scope
 }
 
-func newScopes(f *Function) *scopes {
+// newScopes looks at f and at the functions in it, except those that stand elsewhere under a name.
+func newScopes(f *Function, named map[*Function]string) *scopes {
 	s := &scopes{of: map[Expr]*scope{}, below: map[Expr][2]*scope{}, uses: map[Expr]int{}, root: &scope{}, bound: map[*Var]*scope{}}
-	s.order = slices.Collect(PostOrder(f, true))
+	elsewhere := func(e *Function) bool { return e != f && named[e] != "" }
+	s.order = slices.Collect(postOrder(f, func(e *Function) bool { return !elsewhere(e) }))
 	s.of[f] = s.root
 	for _, e := range slices.Backward(s.order) {
 		at := s.of[e]
 		switch e := e.(type) {
 		case *Function:
+			if elsewhere(e) {
+				continue
+			}
 			body := s.open(at, e.Body)
 			if e.Primitive {
 				body.primitive = body

@@ -99,7 +99,7 @@ func verifyExtents(result Type, m *Module) error {
 }
 
 func verifyFunction(name string, f *Function, ops *Table) error {
-	s := newScopes(f)
+	s := newScopes(f, nil)
 	if s.twice != nil {
 		return invalid(s.twice.Name, "variable is bound more than once in %q", name).At(s.twice.Pos())
 	}

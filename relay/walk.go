@@ -30,6 +30,11 @@ func Operands(e Expr) []Expr {
 // PostOrder yields each node below root once, operands before users. It does not recurse and, unless into is set,
 // does not enter the bodies of functions below root (root's own body is entered when root is a function).
 func PostOrder(root Expr, into bool) iter.Seq[Expr] {
+	return postOrder(root, func(*Function) bool { return into })
+}
+
+// postOrder is PostOrder that enters the bodies of those functions below root that enter accepts.
+func postOrder(root Expr, enter func(*Function) bool) iter.Seq[Expr] {
 	return func(yield func(Expr) bool) {
 		type frame struct {
 			e    Expr
@@ -37,7 +42,7 @@ func PostOrder(root Expr, into bool) iter.Seq[Expr] {
 		}
 		seen := map[Expr]bool{root: true}
 		open := func(e Expr) []Expr {
-			if _, nested := e.(*Function); nested && e != root && !into {
+			if f, nested := e.(*Function); nested && e != root && !enter(f) {
 				return nil
 			}
 			return Operands(e)
