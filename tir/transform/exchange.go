@@ -19,8 +19,8 @@ func (b *barriers) exchange(before, after []*use, c *around, carried *tir.For) t
 				continue
 			}
 			private := isPrivate(x.buf)
-			if private && (y.write || carried != nil) {
-				continue // each work-item overwrites its own; what it left, it finds again
+			if private && y.write {
+				continue // each work-item overwrites its own
 			}
 			items, groups, sure := b.meet(x, y, c, carried)
 			switch {
@@ -28,7 +28,8 @@ func (b *barriers) exchange(before, after []*use, c *around, carried *tir.For) t
 				b.fail(diag.Unsupported("insert-barriers", x.buf.Name, "values of the buffer pass between work-groups of one kernel"))
 			case groups && x.write && !y.write:
 				b.fail(diag.Unsupported("insert-barriers", x.buf.Name, "values of the shared buffer pass between work-groups of one kernel; each has its own"))
-			case private && !sure:
+			case items && private && !sure:
+				b.fail(diag.Unsupported("insert-barriers", x.buf.Name, "values of the %s buffer may pass between work-items, which each have their own; it cannot be told which elements they use", x.buf.Scope))
 			case items && private:
 				b.fail(diag.Unsupported("insert-barriers", x.buf.Name, "values of the %s buffer pass between work-items, which each have their own; wanted scope shared",
 					x.buf.Scope))
@@ -51,6 +52,7 @@ type relation uint8
 const (
 	sameIteration relation = iota // of one execution of a loop: others do not meet
 	anyIterations                 // of two executions
+	forItself                     // the first is made by each work-item along the axis for itself: whichever makes the second finds it
 )
 
 // maxPoints bounds the points that are gone through for two accesses; beyond, they are taken to meet.
@@ -63,10 +65,10 @@ func (b *barriers) meet(x, y *use, c *around, carried *tir.For) (items, groups, 
 	free, private := false, isPrivate(x.buf)
 	for axis, n := range b.extents {
 		if n > 1 && (c.bound[axis] == nil || x.bound[axis] != c.bound[axis] || y.bound[axis] != c.bound[axis]) {
-			if private && (x.bound[axis] == nil || y.bound[axis] == nil) {
-				continue // each work-item does it for itself
+			if rel[axis] = anyIterations; private && x.bound[axis] == nil {
+				rel[axis] = forItself
 			}
-			rel[axis], free = anyIterations, true
+			free = free || rel[axis] == anyIterations
 		}
 	}
 	if !free {
@@ -98,7 +100,7 @@ func (m *meeting) find(x, y *use, guards bool) (items, groups, sure bool) {
 		items, groups = m.perhaps()
 		return items, groups, false
 	}
-	x, y = m.settle(x, y)
+	x, y, box := m.settle(x, y)
 	var uniform, rest []int // axes of the buffer whose index depends on the loops around both alone, and others
 	for d := range dims {
 		if m.uniform(x.indices[d]) && m.uniform(y.indices[d]) {
@@ -110,7 +112,7 @@ func (m *meeting) find(x, y *use, guards bool) (items, groups, sure bool) {
 	if !m.canAgree(x, y, uniform) {
 		return false, false, true
 	}
-	items, groups, ok := m.compare(x, y, rest)
+	items, groups, ok := m.compare(x, y, rest, picked(box, rest))
 	if !ok {
 		items, groups = m.perhaps()
 	}
@@ -142,37 +144,50 @@ func (m *meeting) decides(v *tir.Var, u *use) bool {
 		slices.ContainsFunc(u.loops, func(f *tir.For) bool { return tir.Uses(f.Min, v) || tir.Uses(f.Extent, v) })
 }
 
-// settle replaces variables around both accesses that shift both alike by their first value.
-func (m *meeting) settle(x, y *use) (*use, *use) {
+// span is what the indices of one axis of a buffer may be.
+type span struct{ from, n int64 }
+
+// settle replaces variables around both accesses that shift both alike by their first value. The box around the elements that
+// the buffer has grows by that shift.
+func (m *meeting) settle(x, y *use) (*use, *use, []span) {
 	to := map[*tir.Var]tir.Expr{}
-	try := func(v *tir.Var, first tir.Expr) {
-		if v == nil {
+	box := make([]span, len(x.indices))
+	for i, n := range x.buf.Shape {
+		box[i].n = int64(n)
+	}
+	try := func(f *tir.For) {
+		n, known := tir.AsInt(f.Extent)
+		if !known || m.decides(f.Var, x) || m.decides(f.Var, y) {
 			return
 		}
+		shifts := make([]int64, len(x.indices))
 		for i := range x.indices {
 			kx, restX, okX := m.b.a.Linear(x.indices[i])
 			ky, restY, okY := m.b.a.Linear(y.indices[i])
-			if !okX || !okY || kx[v] != ky[v] || tir.Uses(restX, v) || tir.Uses(restY, v) {
+			if !okX || !okY || kx[f.Var] != ky[f.Var] || tir.Uses(restX, f.Var) || tir.Uses(restY, f.Var) {
 				return
 			}
+			shifts[i] = kx[f.Var] * (n - 1)
 		}
-		if !m.decides(v, x) && !m.decides(v, y) {
-			to[v] = first
+		to[f.Var] = f.Min
+		for i, k := range shifts {
+			box[i].from -= max(k, 0)
+			box[i].n += max(k, -k)
 		}
 	}
 	for axis, f := range m.c.bound {
 		if f != nil && m.rel[axis] == sameIteration {
-			try(f.Var, f.Min)
+			try(f)
 		}
 	}
 	for _, f := range m.c.loops {
 		if f == m.carried {
 			break // it and the loops inside have other values for y
 		}
-		try(f.Var, f.Min)
+		try(f)
 	}
 	if len(to) == 0 {
-		return x, y
+		return x, y, box
 	}
 	put := func(u *use) *use {
 		c := *u
@@ -182,7 +197,7 @@ func (m *meeting) settle(x, y *use) (*use, *use) {
 		}
 		return &c
 	}
-	return put(x), put(y)
+	return put(x), put(y), box
 }
 
 // uniform reports whether an index depends on nothing but serial loops around the place in between.
@@ -287,8 +302,8 @@ func (m *meeting) canAgree(x, y *use, dims []int) bool {
 }
 
 // picked returns the members of list at the given places.
-func picked(list []tir.Expr, places []int) []tir.Expr {
-	out := make([]tir.Expr, len(places))
+func picked[T any](list []T, places []int) []T {
+	out := make([]T, len(places))
 	for i, d := range places {
 		out[i] = list[d]
 	}
@@ -330,12 +345,9 @@ func newOwners(elems int64) *owners {
 	return &owners{more: map[int64]*owner{}}
 }
 
-// at returns what is known of an element, nil for one that no buffer has.
+// at returns what is known of an element.
 func (o *owners) at(element int64) *owner {
 	if o.more == nil {
-		if element < 0 || element >= int64(len(o.list)) {
-			return nil
-		}
 		return &o.list[element]
 	}
 	w := o.more[element]
@@ -346,15 +358,16 @@ func (o *owners) at(element int64) *owner {
 	return w
 }
 
-// compare goes through the points of x and then those of y, for each value of the loops around both.
-func (m *meeting) compare(x, y *use, dims []int) (items, groups, ok bool) {
+// compare goes through the points of x and then those of y, for each value of the loops around both. Elements outside of the
+// box are none of the buffer.
+func (m *meeting) compare(x, y *use, dims []int, box []span) (items, groups, ok bool) {
 	elems := int64(1)
-	for _, d := range dims {
-		elems *= int64(x.buf.Shape[d])
+	for _, s := range box {
+		elems *= s.n
 	}
 	common := m.common(x, y, dims)
-	first, okX := m.visit(x, dims, common)
-	second, okY := m.visit(y, dims, common)
+	first, okX := m.visit(x, dims, box, common)
+	second, okY := m.visit(y, dims, box, common)
 	if !okX || !okY {
 		return false, false, false
 	}
@@ -363,20 +376,17 @@ func (m *meeting) compare(x, y *use, dims []int) (items, groups, ok bool) {
 		round++
 		done := first.each(func(element int64, who owner) bool {
 			w := by.at(element)
-			switch {
-			case w == nil: // outside the buffer: not our affair
-			case w.round != round:
+			if w.round != round {
 				*w = who
 				w.round = round
-			default:
-				w.manyItems = w.manyItems || w.item != who.item && w.group == who.group
-				w.manyGroups = w.manyGroups || w.group != who.group
 			}
+			w.manyItems = w.manyItems || w.item != who.item && w.group == who.group
+			w.manyGroups = w.manyGroups || w.group != who.group
 			return true
 		})
 		copy(second.e.vals, first.e.vals[:first.shared])
 		return done && second.each(func(element int64, who owner) bool {
-			if w := by.at(element); w != nil && w.round == round {
+			if w := by.at(element); w.round == round {
 				items = items || w.manyItems || w.manyGroups || w.group == who.group && w.item != who.item
 				groups = groups || w.manyGroups || w.group != who.group
 			}
@@ -402,7 +412,7 @@ type visitor struct {
 	inner   *nest
 	guards  []func() int64
 	indices []func() int64
-	strides []int64
+	box     []span
 	axes    [tir.GridAxes]struct {
 		slot  int // of the loop's variable, -1 for none
 		lo    func() int64
@@ -411,13 +421,8 @@ type visitor struct {
 }
 
 // visit compiles an access. It reports false when an index depends on something that is not known here.
-func (m *meeting) visit(u *use, dims []int, common []*tir.For) (*visitor, bool) {
-	v := &visitor{m: m, u: u, e: newEnv(), strides: make([]int64, len(dims))}
-	n := int64(1)
-	for i := len(dims) - 1; i >= 0; i-- {
-		v.strides[i] = n
-		n *= int64(u.buf.Shape[dims[i]])
-	}
+func (m *meeting) visit(u *use, dims []int, box []span, common []*tir.For) (*visitor, bool) {
+	v := &visitor{m: m, u: u, e: newEnv(), box: box}
 	var ok bool
 	if v.common, ok = v.e.nest(common); !ok {
 		return nil, false
@@ -434,7 +439,7 @@ func (m *meeting) visit(u *use, dims []int, common []*tir.For) (*visitor, bool) 
 			}
 			a.slot = v.e.slot(loop.Var)
 			a.count, _ = tir.AsInt(loop.Extent)
-		case !u.first[axis]:
+		case !u.first[axis] && m.rel[axis] != forItself:
 			a.count = m.b.extents[axis]
 		}
 	}
@@ -469,7 +474,12 @@ func (v *visitor) each(f func(element int64, who owner) bool) bool {
 			}
 			element := int64(0)
 			for i, index := range v.indices {
-				element += index() * v.strides[i]
+				s := v.box[i]
+				at := index() - s.from
+				if at < 0 || at >= s.n {
+					return true
+				}
+				element = element*s.n + at
 			}
 			return f(element, who)
 		})
@@ -492,9 +502,11 @@ func (v *visitor) along(axis int, who owner, f func(owner) bool) bool {
 	}
 	for i := range a.count {
 		next := who
-		if axis < tir.ThreadAxis {
+		switch {
+		case v.m.rel[axis] == forItself:
+		case axis < tir.ThreadAxis:
 			next.group = next.group*v.m.b.extents[axis] + i
-		} else {
+		default:
 			next.item = next.item*v.m.b.extents[axis] + i
 		}
 		if a.slot >= 0 {
