@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/arith"
 )
@@ -20,7 +21,8 @@ import (
 // and the loops inside (see exchange). Iterations of one bound loop are independent of each other, so nothing passes
 // within it except through loops that are bound to the same axis again. What passes from one iteration of a serial loop
 // to the next takes one barrier: at the begin of its body when something before the loop must wait too, otherwise at the
-// end.
+// end. A let or a condition whose value is read of what the first work-item then changes takes one inside: each decides
+// before that.
 //
 // All work-items of a group come to each barrier: a condition around that they may decide differently moves inside. Where
 // that is impossible, and where a value would pass between groups, or through memory that each work-item has for itself,
@@ -159,6 +161,10 @@ func (b *barriers) stmt(s tir.Stmt, c *around, before []*use) (tir.Stmt, flow) {
 		uses := b.loads(n.Value, c)
 		body, f := b.stmt(n.Body, inner, append(slices.Clone(before), uses...))
 		whole := flow{first: uses, last: uses}
+		if scope := b.exchange(uses, f.first, inner, nil); scope != "" { // all read the value before one changes what it is made of
+			body = inOrder(&tir.Barrier{Scope: scope}, body)
+			whole.then(flow{cut: scope})
+		}
 		whole.then(f)
 		if body == n.Body {
 			return n, whole
@@ -333,9 +339,15 @@ func (b *barriers) loop(n *tir.For, c *around, before []*use) (tir.Stmt, flow) {
 		f.cut = ""
 	}
 	whole := flow{first: bounds, last: bounds}
+	if b.exchange(bounds, f.first, c, nil) != "" {
+		b.fail(diag.Unsupported("insert-barriers", n.Var.Name, "values pass between work-items from the bounds of a loop to its body"))
+	}
 	whole.then(f)
 	if body == n.Body {
 		return n, whole
+	}
+	if n.Kind == tir.Vectorized {
+		b.fail(diag.Unsupported("insert-barriers", n.Var.Name, "values pass between work-items inside a vectorized loop; wanted a serial one"))
 	}
 	if axis < 0 && (b.differs(n.Min, c) || b.differs(n.Extent, c)) {
 		b.fail(diag.Unsupported("insert-barriers", n.Var.Name, "values pass between work-items inside a loop whose bounds they may decide differently"))
@@ -357,25 +369,38 @@ func (b *barriers) ifs(n *tir.If, c *around, before []*use) (tir.Stmt, flow) {
 	uses := b.loads(n.Cond, c)
 	then, f := side(n.Then, n.Cond)
 	els, g := side(n.Else, &tir.Not{A: n.Cond})
-	whole := flow{first: append(slices.Clone(uses), append(f.first, g.first...)...), last: append(slices.Clone(uses), append(f.last, g.last...)...)}
+	branch := flow{first: slices.Concat(f.first, g.first), last: slices.Concat(f.last, g.last)}
 	if weaker := min(rank(f.cut), rank(g.cut)); weaker > 0 {
-		whole.cut = [...]tir.Scope{"", tir.Shared, tir.Global}[weaker]
-		whole.last = append(past(uses, whole.cut), append(f.last, g.last...)...)
+		branch.cut = [...]tir.Scope{"", tir.Shared, tir.Global}[weaker]
 	}
+	whole := flow{first: uses, last: uses}
+	if scope := b.exchange(uses, branch.first, c, nil); scope != "" { // all decide before one changes what they decide by
+		whole.then(flow{cut: scope})
+		whole.then(branch)
+		decided := &tir.Var{Name: "decided", DType: tensor.Bool}
+		to := b.taken(&tir.If{Cond: decided, Then: then, Else: els}, b.differs(n.Cond, c), c)
+		return &tir.Let{Var: decided, Value: n.Cond, Body: inOrder(&tir.Barrier{Scope: scope}, to)}, whole
+	}
+	whole.then(branch)
 	if then == n.Then && els == n.Else {
 		return n, whole
 	}
-	if !b.differs(n.Cond, c) {
-		return &tir.If{Cond: n.Cond, Then: then, Else: els}, whole
+	return b.taken(&tir.If{Cond: n.Cond, Then: then, Else: els}, b.differs(n.Cond, c), c), whole
+}
+
+// taken returns a condition around statements with barriers; one that work-items may decide differently moves inside of those.
+func (b *barriers) taken(n *tir.If, differs bool, c *around) tir.Stmt {
+	if !differs || !hasBarrier(n) {
+		return n
 	}
-	to, ok := guarded(n.Cond, then)
-	if els != nil && ok {
+	to, ok := guarded(n.Cond, n.Then)
+	if n.Else != nil && ok {
 		var other tir.Stmt
-		other, ok = guarded(&tir.Not{A: n.Cond}, els)
+		other, ok = guarded(&tir.Not{A: n.Cond}, n.Else)
 		to = inOrder(to, other)
 	}
 	if !ok {
 		b.fail(diag.Unsupported("insert-barriers", b.name(c), "values pass between work-items under a condition that they may decide differently and that reads memory"))
 	}
-	return to, whole
+	return to
 }
