@@ -7,7 +7,8 @@ import "github.com/texel-ml/texel/tir"
 //	alloc T: float32[5, 7, 4]   →   "local"            →   alloc T: float32[5, 7, 4] local
 //	                            →   "global.texture"   →   alloc T: float32[5, 7, 4] texture fold [1] [0] []
 //
-// It refuses a buffer with strides of its own where the scope is global or a texture, a rolling buffer where it is global, and a last axis that no texel holds.
+// It refuses a buffer with strides of its own, or of a block around, where the scope is global or a texture, a rolling buffer
+// where it is global, a last axis that no texel holds, and a buffer that iterations which run at the same time would share.
 func (s *Schedule) SetScope(b Block, scope tir.Scope) {
 	s.setScope(b, 0, scope, operands(b, string(scope)))
 }
@@ -53,10 +54,20 @@ func (s *Schedule) setScope(b Block, n int, scope tir.Scope, args []Value) {
 	if !s.inScope(step, &to, scope) {
 		return
 	}
-	if (to.Scope == tir.Texture || to.Scope == tir.Global) && to.Strides != nil {
-		s.refuse(step, b.name, "%s has strides; wanted a buffer without, to be global or a texture", buf.Name)
-		return
+	if to.Scope == tir.Texture || to.Scope == tir.Global {
+		if to.Strides != nil {
+			s.refuse(step, b.name, "%s has strides; wanted a buffer without, to be global or a texture", buf.Name)
+			return
+		}
+		if !s.isIntermediate(buf) {
+			s.refuse(step, b.name, "%s is of a block around; wanted scope shared, local or scratch: kernels pass on what the function allocates", buf.Name)
+			return
+		}
 	}
 	s.replaceBuffer(buf, &to)
+	if why := s.sharedBy(func(buf *tir.Buffer) bool { return buf == &to }); why != "" {
+		s.refuse(step, b.name, "%s", why)
+		return
+	}
 	s.record(step, args)
 }
