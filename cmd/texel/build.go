@@ -218,11 +218,13 @@ func (a *app) build(ctx context.Context, path string, f *buildFlags) error {
 }
 
 // buildLoops builds a function or a program.
-func buildLoops(ctx context.Context, p *loops, opts texel.BuildOptions) (*texel.Built, error) {
+func buildLoops(ctx context.Context, p *loops, opts texel.BuildOptions) (b *texel.Built, err error) {
 	if p.fn != nil {
-		return texel.Build(ctx, p.fn, opts)
+		b, err = texel.Build(ctx, p.fn, opts)
+	} else {
+		b, err = texel.BuildProgram(ctx, p.program, opts)
 	}
-	return texel.BuildProgram(ctx, p.program, opts)
+	return b, p.placed(err)
 }
 
 // buildDumper returns what takes the dumps: .tir files below dump, code below emit.

@@ -104,9 +104,9 @@ func (a *app) interpret(ctx context.Context, path string, f *interpFlags) error 
 // legal returns what is wrong with the function or program without running it.
 func legal(p *loops) error {
 	if p.fn != nil {
-		return verify.Verify(p.fn)
+		return p.placed(verify.Verify(p.fn))
 	}
-	return texel.CheckProgram(p.program)
+	return p.placed(texel.CheckProgram(p.program))
 }
 
 // runLoops runs the interpreter. A program that is not legal may trip it up, which is no bug of ours.

@@ -90,7 +90,7 @@ func TestInterpRefuses(t *testing.T) {
 
 	// What is not legal is refused with the verifier's words, and the interpreter's when it stumbles too.
 	beyond := strings.Replace(f, "reads A[0 +: 4]", "reads A[0 +: 2]", 1)
-	x.refused(3, "the function is not legal: verify: B: ", "interp", x.file("b.tir", strings.Replace(beyond, "A[I[v]]", "A[v]", 1)))
+	x.refused(3, "b.tir:4:13: verify: B: ", "interp", x.file("b.tir", strings.Replace(beyond, "A[I[v]]", "A[v]", 1)))
 	x.refused(3, "element [2] of A is in no region that the block declares", "interp", x.file("b.tir", strings.Replace(beyond, "A[I[v]]", "A[v]", 1)))
 	x.refused(3, "t.tir:7:16: tirtext: wanted a value of float32, found int64", "interp", x.file("t.tir", strings.Replace(f, "A[I[v]]", "I[v]", 1)))
 	x.refused(3, "l.tir:2:20: tirtext: wanted a value of float32, found int64", "interp", x.file("l.tir", "kernel k(out B: float32[4]):\n  let x: float32 = 3:\n    B[0] = x\n"))

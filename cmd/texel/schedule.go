@@ -16,7 +16,6 @@ import (
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/proof"
 	"github.com/texel-ml/texel/tir/tirtext"
-	"github.com/texel-ml/texel/tir/verify"
 )
 
 type scheduleFlags struct {
@@ -59,7 +58,7 @@ func readSchedule(path, tracePath string) (*tir.Func, *schedule.Trace, error) {
 	if tracePath == "" {
 		return nil, nil, usage("--trace FILE is required")
 	}
-	if err := verify.Verify(p.fn); err != nil {
+	if err := legal(p); err != nil {
 		return nil, nil, err
 	}
 	text, err := readText("trace", tracePath)

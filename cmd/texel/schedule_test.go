@@ -64,11 +64,22 @@ func TestScheduleRefusesWhatIsNotLegal(t *testing.T) {
 `)
 	page := filepath.Join(t.TempDir(), "page.html")
 	for _, flags := range [][]string{nil, {"--certify"}, {"--bisect"}, {"--html", page}} {
-		x.refused(3, "verify: f: the body is no root block", append([]string{"schedule", noRoot, "--trace", trace}, flags...)...)
-		x.refused(3, "verify: C: the block reads A outside the regions that it declares", append([]string{"schedule", beyond, "--trace", trace}, flags...)...)
+		x.refused(3, "f.tir:1:6: verify: f: the body is no root block", append([]string{"schedule", noRoot, "--trace", trace}, flags...)...)
+		x.refused(3, "g.tir:4:13: verify: C: the block reads A outside the regions that it declares", append([]string{"schedule", beyond, "--trace", trace}, flags...)...)
 		require.NoFileExists(t, page)
 	}
-	x.refused(3, "verify: f: the body is no root block", "reduce", noRoot, "--trace", trace)
+	x.refused(3, "f.tir:1:6: verify: f: the body is no root block", "reduce", noRoot, "--trace", trace)
+	axis := x.file("h.tir", `func h(A: float32[4], out C: float32[4]):
+  block root():
+    for i in range(0, 4, kind=bound, thread="blockIdx.w"):
+      block C(v: spatial[4] = i):
+        reads A[v +: 1]
+        writes C[v +: 1]
+        C[v] = A[v]
+`)
+	for _, line := range [][]string{{"schedule", axis, "--trace", trace}, {"build", axis}, {"interp", axis}} {
+		x.refused(3, `h.tir:3:9: verify: i: the loop is bound to "blockIdx.w", which is no grid axis`, line...)
+	}
 	for _, flags := range [][]string{{"--certify"}, {"--html", page}, {"-o", page}} {
 		x.refused(2, "--bisect prints the step at fault", append([]string{"schedule", noRoot, "--trace", trace, "--bisect"}, flags...)...)
 	}

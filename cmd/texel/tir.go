@@ -111,6 +111,16 @@ func (p *loops) print() string {
 	return tirtext.PrintProgram(p.program)
 }
 
+// placed returns the error with the place of the block, loop or function that it names, where it has none and the text
+// says which one is meant.
+func (p *loops) placed(err error) error {
+	e, ok := err.(*diag.Error)
+	if !ok || e.Pos != (diag.Pos{}) {
+		return err
+	}
+	return e.At(tirtext.Place(p.path, p.text, e.Node))
+}
+
 // params returns the parameters, inputs and then outputs.
 func (p *loops) params() (params []*tir.Buffer, outputs int) {
 	if p.fn != nil {
