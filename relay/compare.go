@@ -129,6 +129,14 @@ func sameNode(a, b Expr) error {
 		if b := b.(*TupleGet); a.Index != b.Index {
 			return differ(a, "field %d", a.Index, b.Index)
 		}
+	case *Loop:
+		b := b.(*Loop)
+		groups, others := a.Operands(), b.Operands()
+		for i := range groups {
+			if len(groups[i]) != len(others[i]) || a.Max != b.Max {
+				return differ(a, "loop of %v", a.Type(), b.Type())
+			}
+		}
 	case *Function:
 		if b := b.(*Function); a.Primitive != b.Primitive || len(a.Attrs)+len(b.Attrs) > 0 && !maps.Equal(a.Attrs, b.Attrs) {
 			return differ(a, "function with %v", a.Attrs, b.Attrs)

@@ -14,7 +14,7 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// Expr is a node: *Var, *Constant, *Call, *Tuple, *TupleGet, *Function, *Let or *If.
+// Expr is a node: *Var, *Constant, *Call, *Tuple, *TupleGet, *Function, *Let, *If or *Loop.
 type Expr interface {
 	Type() Type
 	Pos() diag.Pos
@@ -176,8 +176,11 @@ func NewLet(v *Var, value, body Expr, pos diag.Pos) *Let {
 	return &Let{node{body.Type(), pos}, v, value, body}
 }
 
-// NewIf returns a branch; both sides must have one type.
+// NewIf returns a branch; the condition is a bool of shape (), and both sides must have one type.
 func NewIf(cond, then, els Expr, pos diag.Pos) (*If, error) {
+	if !isScalar(cond, tensor.Bool) {
+		return nil, diag.Invalid("infer-type", "if", "condition of type %v, wanted a bool of shape ()", cond.Type()).At(pos)
+	}
 	if !TypeEqual(then.Type(), els.Type()) {
 		return nil, diag.Invalid("infer-type", "if", "branches differ: %v and %v", then.Type(), els.Type()).At(pos)
 	}

@@ -179,7 +179,7 @@ func (p *printer) signature(f *Function) string {
 	return "(" + strings.Join(parts, ", ") + ") -> " + f.Body.Type().String()
 }
 
-// simple prints a call, tuple or projection.
+// simple prints a call, loop, tuple or projection.
 func (p *printer) simple(e Expr) string {
 	var b strings.Builder
 	switch e := e.(type) {
@@ -205,18 +205,14 @@ func (p *printer) simple(e Expr) string {
 			}
 		}
 		b.WriteByte(')')
+	case *Loop:
+		b.WriteString(LoopName + "(" + p.ref(e.Body))
+		for _, operands := range e.Operands() {
+			b.WriteString(", " + p.tuple(operands))
+		}
+		b.WriteString(", max_rounds=" + strconv.Itoa(e.Max) + ")")
 	case *Tuple:
-		b.WriteByte('(')
-		for i, f := range e.Fields {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(p.ref(f))
-		}
-		if len(e.Fields) == 1 {
-			b.WriteByte(',')
-		}
-		b.WriteByte(')')
+		b.WriteString(p.tuple(e.Fields))
 	case *TupleGet:
 		tuple, field := p.ref(e.Tuple), "."+strconv.Itoa(e.Index)
 		if _, ambiguous := p.taken[tuple[1:]+field]; ambiguous { // a variable is named so
@@ -225,6 +221,18 @@ func (p *printer) simple(e Expr) string {
 		b.WriteString(tuple + field)
 	}
 	return b.String()
+}
+
+// tuple prints (%a, %b), and (%a,) for a single field.
+func (p *printer) tuple(fields []Expr) string {
+	parts := make([]string, len(fields))
+	for i, f := range fields {
+		parts[i] = p.ref(f)
+	}
+	if len(fields) == 1 {
+		parts[0] += ","
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
 }
 
 // global returns the name of a function of the module as the text has it: in quotes where it could not be read.

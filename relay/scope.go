@@ -11,7 +11,7 @@ type scope struct {
 	nodes  []Expr // that get a name here, operands first
 	inner  []*scope
 
-	primitive  *scope // the innermost body of a primitive function around this scope, or it itself
+	closed     *scope // the innermost scope around this one, or it itself, that reads no variables of others
 	from, till int    // number: scopes inside this one have numbers in [from, till); see scopes.number
 }
 
@@ -23,8 +23,9 @@ type scopes struct {
 	uses  map[Expr]int
 	root  *scope
 	reads []read
-	bound map[*Var]*scope // where each variable is known
-	twice *Var            // a variable that is bound more than once, or nil
+	bound map[*Var]*scope    // where each variable is known
+	twice *Var               // a variable that is bound more than once, or nil
+	loops map[*Function]bool // bodies of loops
 }
 
 // read is one use of a variable.
@@ -35,7 +36,7 @@ type read struct {
 
 // newScopes looks at f and at the functions in it, except those that stand elsewhere under a name.
 func newScopes(f *Function, named map[*Function]string) *scopes {
-	s := &scopes{of: map[Expr]*scope{}, below: map[Expr][2]*scope{}, uses: map[Expr]int{}, root: &scope{}, bound: map[*Var]*scope{}}
+	s := &scopes{of: map[Expr]*scope{}, below: map[Expr][2]*scope{}, uses: map[Expr]int{}, root: &scope{}, bound: map[*Var]*scope{}, loops: map[*Function]bool{}}
 	elsewhere := func(e *Function) bool { return e != f && named[e] != "" }
 	s.order = slices.Collect(postOrder(f, func(e *Function) bool { return !elsewhere(e) }))
 	s.of[f] = s.root
@@ -47,8 +48,8 @@ func newScopes(f *Function, named map[*Function]string) *scopes {
 				continue
 			}
 			body := s.open(at, e.Body)
-			if e.Primitive {
-				body.primitive = body
+			if e.Primitive || s.loops[e] {
+				body.closed = body
 			}
 			s.below[e] = [2]*scope{body}
 			for _, p := range e.Params {
@@ -63,6 +64,9 @@ func newScopes(f *Function, named map[*Function]string) *scopes {
 			s.below[e] = [2]*scope{body}
 			s.bind(e.Var, body)
 		default:
+			if l, ok := e.(*Loop); ok {
+				s.loops[l.Body] = true
+			}
 			for _, o := range Operands(e) {
 				s.use(o, at)
 			}
@@ -72,7 +76,7 @@ func newScopes(f *Function, named map[*Function]string) *scopes {
 }
 
 func (s *scopes) open(parent *scope, result Expr) *scope {
-	c := &scope{parent: parent, depth: parent.depth + 1, result: result, primitive: parent.primitive}
+	c := &scope{parent: parent, depth: parent.depth + 1, result: result, closed: parent.closed}
 	parent.inner = append(parent.inner, c)
 	s.use(result, c)
 	return c

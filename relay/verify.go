@@ -9,7 +9,7 @@ import (
 )
 
 // Verify checks that a module is well formed: main exists and takes named tensors; every output has a name of its own, and a bounded one the output with its extent;
-// every variable is bound once, around all its uses; no primitive function reads variables of others; every constant
+// every variable is bound once, around all its uses; no primitive function and no body of a loop reads variables of others; every constant
 // has the data that its type needs; and the type of every node is the one that inference gives.
 func Verify(m *Module) error { return VerifyOps(m, nil) }
 
@@ -109,8 +109,8 @@ func verifyFunction(name string, f *Function, ops *Table) error {
 		if at == nil || !within(r.at, at) {
 			return invalid(r.v.Name, "variable is used where it is not bound, in %q", name).At(r.v.Pos())
 		}
-		if p := r.at.primitive; p != nil && !within(at, p) {
-			return invalid(r.v.Name, "a primitive function in %q reads a variable that is not its parameter", name).At(r.v.Pos())
+		if p := r.at.closed; p != nil && !within(at, p) {
+			return invalid(r.v.Name, "a primitive function, or the body of a loop, in %q reads a variable that is not its parameter", name).At(r.v.Pos())
 		}
 	}
 	for _, e := range s.order {
@@ -170,6 +170,8 @@ func verifyType(e Expr) error {
 		again = NewLet(e.Var, e.Value, e.Body, e.Pos())
 	case *If:
 		again, err = NewIf(e.Cond, e.Then, e.Else, e.Pos())
+	case *Loop:
+		again, err = NewLoop(*e, e.Pos())
 	default:
 		return nil
 	}

@@ -37,7 +37,7 @@ func TestVerifyFindsEachFault(t *testing.T) {
 		{module(call(t, "exp", nil, free), []string{"y"}, x), "free: variable is used where it is not bound"},
 		{module(letTwice, []string{"y"}, x), "free: variable is bound more than once"},
 		{module(late, []string{"y"}, x), "free: variable is used where it is not bound"},
-		{module(closure, []string{"y"}, x), "a primitive function in \"main\" reads a variable that is not its parameter"},
+		{module(closure, []string{"y"}, x), "a primitive function, or the body of a loop, in \"main\" reads a variable that is not its parameter"},
 		{broken(func(c *Call) { c.typ = &TensorType{dims(3), tensor.Float32} }), "has type Tensor[(3,), float32], inferred is Tensor[(2,), float32]"},
 		{broken(func(c *Call) { c.Args = []Expr{x, x} }), "wants 1 operands"},
 		{broken(func(c *Call) { c.Op = nil }), "a call applies either an operator or a function"},

@@ -1,6 +1,9 @@
 package relay
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Operands returns the expressions that e is made of, in evaluation order. A function's operand is its body; its
 // parameters are not operands.
@@ -23,6 +26,9 @@ func Operands(e Expr) []Expr {
 		return []Expr{e.Value, e.Body}
 	case *If:
 		return []Expr{e.Cond, e.Then, e.Else}
+	case *Loop:
+		groups := e.Operands()
+		return append(slices.Concat(groups[:]...), e.Body)
 	}
 	panic("relay: unknown expression")
 }
@@ -150,6 +156,19 @@ func Rebuild(e Expr, done map[Expr]Expr) (Expr, error) {
 	case *If:
 		if c, t, f := to(e.Cond), to(e.Then), to(e.Else); !same {
 			return NewIf(c, t, f, e.pos)
+		}
+	case *Loop:
+		l := *e
+		if l.Trip != nil {
+			l.Trip = to(l.Trip)
+		}
+		if l.Cond != nil {
+			l.Cond = to(l.Cond)
+		}
+		l.State, l.Captured = list(l.State), list(l.Captured)
+		l.Body = to(l.Body).(*Function)
+		if !same {
+			return NewLoop(l, e.pos)
 		}
 	}
 	return e, nil
