@@ -41,7 +41,9 @@ func (o Options) Run(ctx context.Context, fn *relay.Function, inputs []relay.Val
 		}
 	}
 	m := &machine{ctx: ctx, observe: o.Observe, plans: map[*relay.Function]*plan{}}
-	m.enter(&closure{fn: fn}, inputs, nil)
+	if err := m.enter(&closure{fn: fn}, inputs, nil); err != nil {
+		return nil, err
+	}
 	return m.run()
 }
 

@@ -28,7 +28,8 @@ type frame struct {
 	values  map[relay.Expr]relay.Value
 	stack   []relay.Expr // what is to be computed; the last one first
 	caller  *frame
-	waiting *relay.Call // the call in the caller that this frame computes
+	waiting relay.Expr // the call in the caller that this frame computes, or the loop of which it computes a round
+	rounds  *rounds    // the loop that this frame is in
 }
 
 // machine evaluates one function with an explicit stack of frames.
@@ -65,7 +66,10 @@ func (m *machine) plan(fn *relay.Function) *plan {
 }
 
 // enter begins a call.
-func (m *machine) enter(c *closure, args []relay.Value, waiting *relay.Call) {
+func (m *machine) enter(c *closure, args []relay.Value, waiting relay.Expr) error {
+	if m.depth == maxDepth {
+		return diag.Unsupported(step, "call", "more than %d calls within each other", maxDepth).At(c.fn.Pos())
+	}
 	p := m.plan(c.fn)
 	f := &frame{fn: c, plan: p, uses: make(map[relay.Expr]int, len(p.uses)), values: map[relay.Expr]relay.Value{},
 		stack: []relay.Expr{c.fn.Body}, caller: m.top, waiting: waiting}
@@ -77,6 +81,7 @@ func (m *machine) enter(c *closure, args []relay.Value, waiting *relay.Call) {
 	}
 	m.top = f
 	m.depth++
+	return nil
 }
 
 // run evaluates until the outermost call has its result.
@@ -90,7 +95,7 @@ func (m *machine) run() (relay.Value, error) {
 			if m.top == nil {
 				return v, nil
 			}
-			if err := m.done(m.top, f.waiting, v); err != nil {
+			if err := m.returned(m.top, f.waiting, v); err != nil {
 				return nil, err
 			}
 			continue
@@ -104,6 +109,15 @@ func (m *machine) run() (relay.Value, error) {
 			return nil, err
 		}
 	}
+}
+
+// returned takes what a call, or a round of a loop, has given.
+func (m *machine) returned(f *frame, waiting relay.Expr, v relay.Value) error {
+	if _, ok := waiting.(*relay.Loop); ok {
+		f.rounds.take(v.(relay.Values))
+		return m.round(f)
+	}
+	return m.done(f, waiting, v)
 }
 
 // done records the value of e and drops those of its operands that nothing else needs.
@@ -204,6 +218,12 @@ func (m *machine) compute(f *frame, e relay.Expr) error {
 			return nil
 		}
 		return m.done(f, e, f.values[branch])
+	case *relay.Loop:
+		if f.need(relay.Operands(e)...) {
+			return nil
+		}
+		f.rounds = f.begin(e)
+		return m.round(f)
 	case *relay.Call:
 		return m.call(f, e)
 	}
@@ -231,11 +251,7 @@ func (m *machine) call(f *frame, e *relay.Call) error {
 		if !ok {
 			return diag.Invalid(step, "call", "%v cannot be applied", e.Fn.Type()).At(e.Pos())
 		}
-		if m.depth == maxDepth {
-			return diag.Unsupported(step, "call", "more than %d calls within each other", maxDepth).At(e.Pos())
-		}
-		m.enter(c, args, e)
-		return nil
+		return m.enter(c, args, e)
 	}
 	if e.Op.Eval == nil {
 		return diag.Unsupported(step, e.Op.Name, "operator has no reference").At(e.Pos())
