@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"time"
 
@@ -51,9 +52,12 @@ type BenchResult struct {
 	GFLOPS     float64 `json:"gflops"`
 	BestGFLOPS float64 `json:"best_gflops"` // of the fastest sample
 	// MeasuredPeak is what independent multiply-adds of whole vectors reach in the same run, on the same number of
-	// threads; 0 where none was measured. RecordPeak is what the target record says. Both are GFLOP/s of PeakType.
+	// threads; 0 where none was measured. RecordPeak is what the units of the target record do at the clock that was
+	// measured beside it: FlopsPerCycle · ClockGHz on as many cores as there are threads for. The record's own clock is
+	// not used: systems show the base clock, or the momentary one. Both are GFLOP/s of PeakType.
 	MeasuredPeak float64 `json:"measured_peak_gflops"`
 	RecordPeak   float64 `json:"record_peak_gflops"`
+	ClockGHz     float64 `json:"clock_ghz"`
 	PeakType     string  `json:"peak_type,omitempty"`
 	OfMeasured   float64 `json:"of_measured_peak"`
 	BestMeasured float64 `json:"best_of_measured_peak"`
@@ -70,7 +74,7 @@ const interpreterSteps = 200_000_000
 // is diag.ErrNumeric, and nothing is timed.
 //
 // On a processor the peak is measured in slices between those of the function, by a kernel of independent multiply-adds
-// that the same generator made for the same target; the best slice counts.
+// that the same generator made for the same target, and with it the clock; the best slice of each counts.
 func (b *Built) Bench(ctx context.Context, o BenchOptions) (r *BenchResult, err error) {
 	defer b.guard(&err)
 	if o.Threads < 0 {
@@ -103,7 +107,6 @@ func (b *Built) Bench(ctx context.Context, o BenchOptions) (r *BenchResult, err 
 		}
 		defer peak.Close()
 		r.PeakType = d.String()
-		r.RecordPeak = b.target.PeakGFLOPS() * 32 / float64(d.Bits()) * float64(min(o.Threads, b.target.Cores))
 	}
 	times, err := c.interleaved(ctx, o, peak, r)
 	if err != nil {
@@ -111,7 +114,8 @@ func (b *Built) Bench(ctx context.Context, o BenchOptions) (r *BenchResult, err 
 	}
 	r.MedianMS, r.MinMS, r.P95MS, r.Samples, r.Batch = ms(times.Median), ms(times.Min), ms(times.P95), times.Samples, times.Batch
 	r.GFLOPS, r.BestGFLOPS = float64(work.Flops)/float64(times.Median.Nanoseconds()), float64(work.Flops)/float64(times.Min.Nanoseconds())
-	if r.MeasuredPeak > 0 {
+	if peak != nil {
+		r.RecordPeak = b.target.FlopsPerCycle(peak.dtype.Bits()) * r.ClockGHz * float64(min(o.Threads, b.target.Cores))
 		r.OfMeasured, r.BestMeasured, r.OfRecord = r.GFLOPS/r.MeasuredPeak, r.BestGFLOPS/r.MeasuredPeak, r.GFLOPS/r.RecordPeak
 	}
 	return r, nil
@@ -154,7 +158,7 @@ func (c *Callable) interleaved(ctx context.Context, o BenchOptions, peak *Peak, 
 		if err != nil {
 			return nil, err
 		}
-		r.MeasuredPeak = math.Max(r.MeasuredPeak, g)
+		r.MeasuredPeak, r.ClockGHz = math.Max(r.MeasuredPeak, g), math.Max(r.ClockGHz, coreClock())
 		if len(samples) == 0 || samples[0] < o.For/20 { // what the peak drove out of the caches comes back
 			if _, err := c.sample(ctx, batch); err != nil {
 				return nil, err
@@ -384,6 +388,7 @@ func steeringBuffers(bodies []tir.Stmt) map[*tir.Buffer]bool {
 // Peak measures the peak of multiply-adds of a target that can run here.
 type Peak struct {
 	c     *Callable
+	dtype tensor.DType
 	args  []*tensor.Tensor
 	flops float64 // a call
 }
@@ -407,7 +412,7 @@ func NewPeak(ctx context.Context, to string, d tensor.DType, threads int, tempDi
 	if err != nil {
 		return nil, err
 	}
-	p := &Peak{flops: flops}
+	p := &Peak{dtype: d, flops: flops}
 	if p.c, err = b.Load(CallOptions{Threads: threads}); err != nil {
 		return nil, err
 	}
@@ -469,3 +474,30 @@ func (p *Peak) Measure(ctx context.Context, d time.Duration) (float64, error) {
 
 // Close frees the kernel.
 func (p *Peak) Close() error { return p.c.Close() }
+
+// A slice of coreClock is short, so that most of them are not interrupted.
+const (
+	clockSlices = 40
+	clockTurns  = 4096
+	clockChain  = 16 // operations a turn
+)
+
+// coreClock measures the clock of the core that this runs on, in GHz, in some milliseconds: each operation of a chain of
+// additions and exclusive ors waits for the one before it, and takes a cycle on every processor that code is made for.
+func coreClock() float64 {
+	best := time.Hour
+	x := uint64(time.Now().UnixNano()) // nothing that the compiler knows
+	a, b := x|1, ^x
+	for range clockSlices {
+		begin := time.Now()
+		for range clockTurns {
+			x = (((x + a) ^ b) + a) ^ b
+			x = (((x + a) ^ b) + a) ^ b
+			x = (((x + a) ^ b) + a) ^ b
+			x = (((x + a) ^ b) + a) ^ b
+		}
+		best = min(best, time.Since(begin))
+	}
+	runtime.KeepAlive(x)
+	return clockChain * clockTurns / float64(best.Nanoseconds())
+}

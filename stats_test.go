@@ -5,11 +5,13 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/interp"
@@ -146,4 +148,25 @@ func TestRandomTensorsSteerNothing(t *testing.T) {
 	require.NotEqual(t, args[0], other[0])
 	_, err = RandomTensors(1, []*tir.Buffer{{Name: "X", DType: tensor.Int8, Shape: []int{1 << 20, 1 << 20}}}, 0)
 	require.ErrorIs(t, err, diag.ErrUnsupported)
+}
+
+// TestPeakIsThatOfTheUnits compares the measured peak with what the record's units do at the clock of the same moment. A core
+// that the table of cores does not know may have twice as many.
+func TestPeakIsThatOfTheUnits(t *testing.T) {
+	host, err := target.Host()
+	require.NoError(t, err)
+	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
+		p, err := NewPeak(t.Context(), "host", d, 1, "")
+		require.NoError(t, err)
+		ghz := coreClock()
+		g, err := p.Measure(t.Context(), 20*time.Millisecond)
+		require.NoError(t, err)
+		require.NoError(t, p.Close())
+		ghz = max(ghz, coreClock())
+		require.Greater(t, ghz, 0.3)
+		require.Less(t, ghz, 10.0)
+		units := host.FlopsPerCycle(d.Bits()) * ghz
+		require.Greater(t, g, units/3, "far from what the units do")
+		require.Less(t, g, units*2.2, "more than the units do: the kernel is not what it says")
+	}
 }

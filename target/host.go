@@ -58,6 +58,7 @@ func detect(goarch string, root fs.FS, cores int) (*Target, error) {
 		return nil, err
 	}
 	t.Name, t.Cores = "host", max(1, cores)
+	detectClock(t, root)
 	detectCaches(t, root)
 	return t, t.check()
 }
@@ -138,10 +139,6 @@ func detectX86(root fs.FS) (*Target, error) {
 			t.FMAsPerCycle = fmas
 		}
 		t.Doc["fmas_per_cycle"] = fmt.Sprintf("table of cores: %s family %d model %d is %s", info["vendor_id"], family, model, tune)
-	}
-	if mhz, err := strconv.ParseFloat(info["cpu MHz"], 64); err == nil && mhz > 100 {
-		t.ClockGHz = mhz / 1000
-		t.Doc["clock_ghz"] = "/proc/cpuinfo when first asked"
 	}
 	return t, nil
 }
@@ -227,11 +224,6 @@ func detectARM(root fs.FS) (*Target, error) {
 	}
 	slices.Sort(t.Features)
 	t.Doc = map[string]string{"features": "/proc/self/auxv", "l1d_bytes": "/sys/devices/system/cpu/cpu0/cache, else record " + base, "cores": "affinity of the process", "fmas_per_cycle": "record " + base}
-	if khz, err := fs.ReadFile(root, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"); err == nil {
-		if v, err := strconv.ParseFloat(strings.TrimSpace(string(khz)), 64); err == nil && v > 1e5 {
-			t.ClockGHz = v / 1e6
-		}
-	}
 	return t, nil
 }
 
@@ -280,6 +272,18 @@ func le64(b []byte) (v uint64) {
 		v |= uint64(b[i]) << (8 * i)
 	}
 	return v
+}
+
+// detectClock replaces the clock by the highest that the system says the first processor has: that does not change from one
+// look to the next, as the current one does. A virtual machine often shows neither, only the base clock.
+func detectClock(t *Target, root fs.FS) {
+	const most = "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"
+	text, _ := fs.ReadFile(root, most)
+	if khz, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil && khz > 1e5 {
+		t.ClockGHz, t.Doc["clock_ghz"] = khz/1e6, "/"+most
+	} else if mhz, err := strconv.ParseFloat(cpuinfo(root)["cpu MHz"], 64); err == nil && mhz > 100 {
+		t.ClockGHz, t.Doc["clock_ghz"] = mhz/1000, "/proc/cpuinfo when first asked; under a hypervisor the base clock"
+	}
 }
 
 // detectCaches replaces cache sizes by those of the first processor, where the system tells them.

@@ -49,7 +49,7 @@ type Target struct {
 	VectorBits      int     `json:"vector_bits"`      // width of one vector register
 	VectorRegisters int     `json:"vector_registers"` // architectural
 	FMAsPerCycle    float64 `json:"fmas_per_cycle"`   // vector multiply-adds that one core starts a cycle
-	ClockGHz        float64 `json:"clock_ghz"`        // sustained; only turns cycles into time
+	ClockGHz        float64 `json:"clock_ghz"`        // of a busy core, as far as it is known; only turns cycles into time
 	L1D             int64   `json:"l1d_bytes"`        // per core
 	L2              int64   `json:"l2_bytes"`         // per core
 	L3              int64   `json:"l3_bytes"`         // shared; 0 is none
@@ -98,10 +98,12 @@ func (t *Target) HasQuirk(q string) bool { return t.GPU != nil && slices.Contain
 // Lanes returns how many elements of the given width one vector register holds, at least 1.
 func (t *Target) Lanes(bits int) int { return max(1, t.VectorBits/max(1, bits)) }
 
-// PeakGFLOPS returns the float32 peak of one core: 2 · lanes · FMAs a cycle · GHz.
-func (t *Target) PeakGFLOPS() float64 {
-	return 2 * float64(t.Lanes(32)) * t.FMAsPerCycle * t.ClockGHz
-}
+// FlopsPerCycle returns how many operations on elements of the given width the multiply-adds of one core make of a cycle:
+// 2 · lanes · FMAs a cycle.
+func (t *Target) FlopsPerCycle(bits int) float64 { return 2 * float64(t.Lanes(bits)) * t.FMAsPerCycle }
+
+// PeakGFLOPS returns the float32 peak of one core by the record: FlopsPerCycle · GHz.
+func (t *Target) PeakGFLOPS() float64 { return t.FlopsPerCycle(32) * t.ClockGHz }
 
 // String returns the name by which Parse finds the target: RECORD, or RECORD/API when the API is not the default of
 // a record with several.

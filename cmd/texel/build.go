@@ -352,8 +352,8 @@ func (a *app) printBuildBench(r *texel.BenchResult) {
 		fmt.Fprintf(a.out, "%.2f Gop/s of integers (%s%d operations a call)\n", float64(r.IntOps)/r.MedianMS/1e6, about, r.IntOps)
 	}
 	if r.MeasuredPeak > 0 {
-		fmt.Fprintf(a.out, "measured peak %.1f GFLOP/s %s: %.1f %% of it, best %.1f %%\n", r.MeasuredPeak, r.PeakType, 100*r.OfMeasured, 100*r.BestMeasured)
-		fmt.Fprintf(a.out, "peak of the record %.1f GFLOP/s: %.1f %% of it\n", r.RecordPeak, 100*r.OfRecord)
+		fmt.Fprintf(a.out, "peak of multiply-adds measured here %.1f GFLOP/s %s: %.1f %% of it, best %.1f %%\n", r.MeasuredPeak, r.PeakType, 100*r.OfMeasured, 100*r.BestMeasured)
+		fmt.Fprintf(a.out, "peak of the units in record %s, at %.2f GHz measured here, %.1f GFLOP/s: %.1f %% of it\n", r.Target, r.ClockGHz, r.RecordPeak, 100*r.OfRecord)
 	}
 	if strings.HasPrefix(r.Checked, "not ") {
 		fmt.Fprintf(a.out, "results %s\n", r.Checked)

@@ -104,7 +104,8 @@ func TestBuildBench(t *testing.T) {
 	require.Contains(t, out, "drawn inputs: A, B\n")
 	require.Regexp(t, `(?m)^threads 1: median [0-9.e-]+ ms, min [0-9.e-]+, p95 [0-9.e-]+ \(20 samples`, out)
 	require.Regexp(t, `(?m)^[0-9.]+ GFLOP/s, best [0-9.]+ \(196608 operations a call\)$`, out)
-	require.Regexp(t, `(?m)^measured peak [0-9.]+ GFLOP/s float32: [0-9.]+ % of it, best [0-9.]+ %$`, out)
+	require.Regexp(t, `(?m)^peak of multiply-adds measured here [0-9.]+ GFLOP/s float32: [0-9.]+ % of it, best [0-9.]+ %$`, out)
+	require.Regexp(t, `(?m)^peak of the units in record host, at [0-9.]+ GHz measured here, [0-9.]+ GFLOP/s: [0-9.]+ % of it$`, out)
 	require.Contains(t, out, "results checked against the interpreter\n")
 
 	v := decode(t, x.ok("build", path, "--trace", trace, "--bench", "--json", "--rounds", "10", "--max-steps", "1000", "--threads", "2"))
@@ -115,6 +116,11 @@ func TestBuildBench(t *testing.T) {
 	require.LessOrEqual(t, b["median_ms"], b["p95_ms"])
 	require.Positive(t, b["measured_peak_gflops"])
 	require.InDelta(t, b["gflops"].(float64)/b["measured_peak_gflops"].(float64), b["of_measured_peak"], 1e-9)
+	host, err := target.Host()
+	require.NoError(t, err)
+	units := host.FlopsPerCycle(32) * float64(min(2, host.Cores)) * b["clock_ghz"].(float64)
+	require.InEpsilon(t, units, b["record_peak_gflops"], 1e-9)
+	require.InDelta(t, b["gflops"].(float64)/units, b["of_record_peak"], 1e-9)
 	require.Equal(t, []any{"A", "B"}, v["drawn_inputs"])
 
 	// Without a trace there is nothing else to compare with.
