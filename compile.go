@@ -316,7 +316,7 @@ func (j *job) dumpUnits(units []*unit) error {
 var fromLevel = map[string]int{
 	"infer-type": 0, "simplify-inference": 0,
 	"remove-identities": 1, "fold-constants": 1, "eliminate-common-subexpressions": 1,
-	"choose-layout": 3, "pack-weights": 3,
+	"assign": 3, "pack-weights": 3,
 }
 
 // graphPasses returns the graph passes of an optimisation level, in their order, with those of an extension.

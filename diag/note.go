@@ -16,6 +16,7 @@ const (
 	Unfused  NoteKind = "unfused"  // an operator stayed alone, and why
 	Rewrote  NoteKind = "rewrote"  // a pass replaced a pattern
 	Chose    NoteKind = "chose"    // a choice among candidates with costs
+	Kept     NoteKind = "kept"     // a value stayed in float32 where half precision was asked for, and why
 	Bound    NoteKind = "bound"    // an unknown dimension or value was bound
 )
 

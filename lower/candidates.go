@@ -40,6 +40,9 @@ func convCandidates(c *relay.Call, t *target.Target) []cost.Candidate {
 	if a.OutLayout != "" {
 		out = tensor.MustLayout(a.OutLayout)
 	}
+	if !plain.Plain() || !kernel.Plain() || !out.Plain() {
+		return nil
+	}
 	shape := relay.Tensor(c).Shape
 	rows, channels := 1, out.Extent(shape, 'C')
 	for n, d := range shape {

@@ -244,7 +244,7 @@ func TestExplainAModel(t *testing.T) {
 	x := newTool(t)
 	out := x.ok("explain", model("relu"))
 	require.Contains(t, out, "taken as a batch of 1")
-	require.Regexp(t, `(?m)^chose: choose-layout: .*, [0-9.]+ µs$`, x.ok("explain", model("net")))
+	require.Regexp(t, `(?m)^chose: assign: .*, [0-9.]+ µs$`, x.ok("explain", model("net")))
 	x.refused(4, "not in this version", "explain", model("relu"), "--html", "x.html")
 }
 

@@ -82,6 +82,25 @@ func (p *Problem) Cost(labels []int) float64 {
 	return sum
 }
 
+// Alternatives returns, for each node, what each of its labels costs by itself and with its neighbours, while these keep
+// theirs.
+func (p *Problem) Alternatives(labels []int) [][]float64 {
+	all := make([][]float64, len(p.costs))
+	for v, costs := range p.costs {
+		all[v] = append([]float64(nil), costs...)
+	}
+	for _, e := range p.edges {
+		n := len(p.costs[e.v])
+		for i := range p.costs[e.u] {
+			all[e.u][i] += e.m[i*n+labels[e.v]]
+		}
+		for j := range n {
+			all[e.v][j] += e.m[labels[e.u]*n+j]
+		}
+	}
+	return all
+}
+
 // Options of Solve.
 type Options struct {
 	// Budget is how many nodes and edges the search may visit, those of a part counted each time that its bound is computed;

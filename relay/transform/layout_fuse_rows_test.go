@@ -82,7 +82,7 @@ var fuseRows = []row{
 func TestLayoutAndFusionRows(t *testing.T) {
 	host, err := target.Parse("x86-64-v3")
 	require.NoError(t, err)
-	tables := map[string][]row{"choose-layout": layoutRows, "fuse-ops": fuseRows}
+	tables := map[string][]row{"assign": layoutRows, "fuse-ops": fuseRows}
 	for _, p := range Passes() {
 		for _, r := range tables[p.Name] {
 			t.Run(p.Name+"/"+r.name, func(t *testing.T) {

@@ -24,6 +24,7 @@ type Options struct {
 	Target     *target.Target
 	Notes      *diag.Notes
 	Candidates func(c *relay.Call) []cost.Candidate // how an operator can be computed; nil: layouts stay as they are
+	Precision  Precision                            // in which type values of float32 are kept
 
 	FastMath bool // also rewrites that round differently, or lose the sign of a zero: see the pass fast-math
 

@@ -25,7 +25,7 @@ func Passes() []Pass {
 		{"recognize-dense", "a product with a constant matrix has a weight, which can be packed", RecognizeDense},
 		{"recognize-squeeze-excite", "pool, two dense layers and a gate as one operator; behind the activations and biases that it consists of", RecognizeSqueezeExcite},
 		{"eliminate-common-subexpressions", "equal nodes become one; behind the rewrites, which make equal nodes", EliminateCommonSubexpressions},
-		{"choose-layout", "each operator gets its fastest layout with the copies that it costs; the last pass that changes operators", ChooseLayout},
+		{"assign", "algorithms, layouts and half precision are chosen for the whole graph at once, with what copies cost; the last pass that changes operators", Assign},
 		{"pack-weights", "copies of weights to the layouts chosen are made now and not when the model runs", PackWeights},
 		{"fuse-ops", "groups operators into the functions that become kernels", FuseOps},
 	}

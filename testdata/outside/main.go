@@ -43,7 +43,7 @@ func extension() texel.Extension {
 		Ops:        []*relay.Op{rectify},
 		Lowerings:  map[string]lower.OpRule{"outside.rectify": lowerRectify},
 		Schedules:  []lower.ScheduleRule{{Name: "outside-rectify", Takes: takes, Apply: shape}},
-		Passes:     []texel.GraphPass{{Pass: transform.Pass{Name: "outside-rectify", Why: "rectifiers as half of x + |x|", Run: rewrite}, Before: "choose-layout"}},
+		Passes:     []texel.GraphPass{{Pass: transform.Pass{Name: "outside-rectify", Why: "rectifiers as half of x + |x|", Run: rewrite}, Before: "assign"}},
 		Primitives: []schedule.Primitive{lanes},
 	}
 }
