@@ -55,3 +55,15 @@ func TestCompare(t *testing.T) {
 	require.ErrorContains(t, Compare(ints, tensor.Of[int32](tensor.Int32, tensor.Shape{2, 2}, 1, 2, 4, 4), tol), "the first at [1 0]: 3, wanted 4")
 	require.NoError(t, Compare(floats(100, 0.5), floats(100, 0.4), Tolerance{Max: 0.002}))
 }
+
+func TestTurnsHaveTheStepsOfTheNarrowType(t *testing.T) {
+	require.Equal(t, []float64{0, 0.5, 1, 1.5, 2, 3, 4, 6}, tensor.Widen(Codes(tensor.Float4E2M1)).F[:8])
+	require.Equal(t, []int64{0, 1, -2, -1}, tensor.Widen(Codes(tensor.Int2)).I)
+	w := tensor.Widen(Turns(tensor.Float32, tensor.Float4E2M1))
+	up := float64(math.Nextafter32(2.5, 3))
+	for _, v := range []float64{2.5, up, -up, 6, 7, 0.25, math.Inf(-1)} { // the middle of 2 and 3, what is beyond the largest
+		require.Contains(t, w.F, v)
+	}
+	require.Contains(t, tensor.Widen(Turns(tensor.Int8, tensor.Int4)).I, int64(-128))
+	require.Contains(t, tensor.Widen(Turns(tensor.Float16, tensor.Int4)).F, 1.5)
+}
