@@ -214,6 +214,9 @@ func evalCast(s *EvalSite) (Value, error) {
 		return x, nil
 	case x.F != nil && out.F != nil:
 		for i, v := range x.F {
+			if to.IsStorage() { // its steps are wide: the operand is what a device holds
+				v = tensor.Round(from, v)
+			}
 			out.F[i] = castFloat(to, v, a)
 		}
 	case x.F != nil:
@@ -234,52 +237,45 @@ func evalCast(s *EvalSite) (Value, error) {
 	return out, nil
 }
 
-// castFloat rounds v to a floating-point type.
+// castFloat rounds v to a floating-point type. The narrow ones saturate or not, as ONNX's Cast has it.
 func castFloat(d tensor.DType, v float64, a *CastAttrs) float64 {
-	switch d {
-	case tensor.Float8E8M0:
+	switch {
+	case d == tensor.Float8E8M0:
 		return castE8M0(v, a)
-	case tensor.Float8E4M3FN, tensor.Float8E4M3FNUZ, tensor.Float8E5M2, tensor.Float8E5M2FNUZ:
-		if math.IsNaN(v) {
-			return v
-		}
-		largest := tensor.MaxFinite(d)
-		if a.Saturate {
-			return tensor.Round(d, math.Max(-largest, math.Min(largest, v)))
-		}
-		ulp := math.Ldexp(tensor.Epsilon(d), math.Ilogb(largest))
-		if math.Abs(v) < largest+ulp/2 || math.Abs(v) == largest+ulp/2 && math.Mod(largest/ulp, 2) == 0 {
-			return tensor.Round(d, v)
-		}
-		if d == tensor.Float8E5M2 {
-			return math.Copysign(math.Inf(1), v)
-		}
-		return math.NaN()
+	case math.IsNaN(v) || !d.IsStorage() || d == tensor.Float4E2M1:
+		return tensor.Round(d, v)
 	}
-	return tensor.Round(d, v)
+	largest := tensor.MaxFinite(d)
+	if a.Saturate {
+		return tensor.Round(d, math.Max(-largest, math.Min(largest, v)))
+	}
+	ulp := math.Ldexp(tensor.Epsilon(d), math.Ilogb(largest))
+	if math.Abs(v) < largest+ulp/2 || math.Abs(v) == largest+ulp/2 && math.Mod(largest/ulp, 2) == 0 {
+		return tensor.Round(d, v)
+	}
+	if tensor.FormOf(d).Inf {
+		return math.Copysign(math.Inf(1), v)
+	}
+	return math.NaN()
 }
 
-// castE8M0 rounds v to a power of two from 2^−127 to 2^127.
+// castE8M0 rounds the magnitude of v to a power of two from 2^−127 to 2^127. What lies outside becomes the nearer end when
+// the cast saturates, else NaN.
 func castE8M0(v float64, a *CastAttrs) float64 {
 	const least, largest = 0x1p-127, 0x1p127
-	if math.IsNaN(v) || math.IsInf(v, 0) && !a.Saturate {
+	switch v = math.Abs(v); {
+	case math.IsNaN(v), !a.Saturate && (v < least || v > largest):
 		return math.NaN()
-	}
-	v = math.Abs(v)
-	if v <= least {
+	case v <= least:
 		return least
-	}
-	if v >= largest {
-		if v > largest && !a.Saturate && (a.RoundMode != "down" && v >= 1.5*largest || a.RoundMode == "up" || v >= 2*largest) {
-			return math.NaN()
-		}
+	case v >= largest:
 		return largest
 	}
 	m, e := math.Frexp(v) // m in [0.5, 1)
 	if a.RoundMode == "up" && m > 0.5 || a.RoundMode == "nearest" && m >= 0.75 {
 		e++
 	}
-	return math.Min(math.Ldexp(1, e-1), largest)
+	return math.Ldexp(1, e-1)
 }
 
 // floatToInt truncates v toward zero and saturates; a NaN becomes 0.

@@ -21,7 +21,11 @@ func evalQuantize(s *EvalSite) (Value, error) {
 			v = float64(float32(v)) // the quotient that devices compute, so that a tie is a tie
 		}
 		if out.F != nil {
-			out.F[i] = castFloat(out.DType, v+zero.F[min(c, len(zero.F)-1)], cast)
+			v += zero.F[min(c, len(zero.F)-1)]
+			if scale.DType != tensor.Float64 {
+				v = float64(float32(v))
+			}
+			out.F[i] = castFloat(out.DType, v, cast)
 			return
 		}
 		out.I[i] = floatToInt(out.DType, math.RoundToEven(v)+intToFloat(zero.DType, zero.I[min(c, len(zero.I)-1)]))

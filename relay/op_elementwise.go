@@ -3,7 +3,6 @@ package relay
 import (
 	"math"
 
-	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tensor"
 )
 
@@ -73,9 +72,10 @@ func unaryOps() []*Op {
 		{Name: "cast", Args: []string{"data"},
 			NewAttrs: func() any { return &CastAttrs{Saturate: true, RoundMode: "up"} }, Infer: inferCast,
 			Eval: evalCast, Class: Elementwise, Lower: "elementwise",
-			Doc: "x in another element type. Float to float rounds to nearest even; float to integer truncates toward zero, outside the range " +
-				"the result is unspecified here and saturates in the reference; integer to integer keeps the low bits; to bool is x ≠ 0. " +
-				"ONNX Cast."},
+			Doc: "x in another element type. Float to float rounds to nearest even; float to integer truncates toward zero and saturates, NaN " +
+				"gives 0; integer to integer keeps the low bits; to bool is x ≠ 0. A float8 becomes the largest of its sign beyond the range with " +
+				"saturate, else infinity where it has one and NaN where not; a float4 always saturates and takes NaN for 0; a float8_e8m0fnu rounds " +
+				"|x| to a power of two by round_mode, a tie of nearest up, and what is outside 2^−127 to 2^127 is NaN without saturate. ONNX Cast."},
 		{Name: "reinterpret", Args: []string{"data"}, NewAttrs: func() any { return &CastAttrs{Saturate: true, RoundMode: "up"} },
 			Infer: inferReinterpret, Eval: evalReinterpret, Class: Elementwise, Lower: "elementwise", Doc: "the bits of x as another element type of equal width."},
 		{Name: "clip", Args: []string{"a"}, NewAttrs: func() any { return &ClipAttrs{math.Inf(-1), math.Inf(1)} }, Infer: inferClip,
@@ -308,9 +308,6 @@ func inferWhere(s *Site) (Type, error) {
 	}
 	if x.DType != y.DType {
 		return nil, s.Illegal("x has type %v, y has %v", x.DType, y.DType)
-	}
-	if x.DType.Bits() < 8 {
-		return nil, diag.Unsupported("infer-type", s.Op.Name, "elements of %v are packed", x.DType)
 	}
 	shape, err := s.broadcast(c, x, y)
 	if err != nil {

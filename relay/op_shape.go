@@ -354,7 +354,7 @@ func inferChannelShuffle(s *Site) (Type, error) {
 }
 
 func inferTrilu(s *Site) (Type, error) {
-	t, err := s.Arith(0)
+	t, err := s.Tensor(0)
 	if err != nil {
 		return nil, err
 	}

@@ -215,7 +215,7 @@ func inferPad(s *Site) (Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.Arith(0)
+	t, err := s.Tensor(0)
 	if err != nil {
 		return nil, err
 	}
