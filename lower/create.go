@@ -13,9 +13,6 @@ var createRules = map[string]OpRule{"create": lowerCreate, "one_hot": lowerOneHo
 
 func lowerCreate(s *Site) ([]Operand, error) {
 	d := s.Out().DType
-	if err := s.computable(d); err != nil {
-		return nil, err
-	}
 	fill := 0.0
 	switch a := s.Call.Attrs.(type) {
 	case *relay.ArangeAttrs:
@@ -35,11 +32,11 @@ func lowerCreate(s *Site) ([]Operand, error) {
 // arange returns start + i·step, in integers when all are and in float64 otherwise.
 func arange(a *relay.ArangeAttrs, d tensor.DType, i tir.Expr) tir.Expr {
 	whole := func(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<53 }
-	if d.IsInt() && whole(a.Start) && whole(a.Step) {
+	if d.IsInt() && !d.IsStorage() && whole(a.Start) && whole(a.Step) {
 		return tir.As(d, offset(scaled(i, int(a.Step)), int(a.Start)))
 	}
 	f := tensor.Float64
-	return tir.As(d, tir.Plus(tir.Times(tir.As(f, i), num(f, a.Step)), num(f, a.Start)))
+	return converted(tir.Plus(tir.Times(tir.As(f, i), num(f, a.Step)), num(f, a.Start)), d, &relay.CastAttrs{Saturate: true, RoundMode: "nearest"})
 }
 
 func lowerOneHot(s *Site) ([]Operand, error) {

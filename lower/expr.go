@@ -18,8 +18,8 @@ func scaled(a tir.Expr, by int) tir.Expr  { return tir.Times(a, tir.I(by)) }
 
 func fn(f tir.Intrinsic, args ...tir.Expr) tir.Expr { return f.Of(args...) }
 
-// num returns v in type d.
-func num(d tensor.DType, v float64) tir.Expr { return tir.Const(d, v) }
+// num returns v in type d, or its carrier.
+func num(d tensor.DType, v float64) tir.Expr { return carried(d, v) }
 
 // like returns v in the type of x.
 func like(x tir.Expr, v float64) tir.Expr { return num(x.Type().DType, v) }
@@ -35,19 +35,26 @@ func toIndex(e tir.Expr) tir.Expr {
 	return tir.As(tensor.Int64, e)
 }
 
-// working returns the type in which values of type d are computed: float16 and bfloat16 in float32, others in their own.
+// working returns the type in which values of type d are computed: floats below 32 bits in float32, integers below a byte
+// in their carrier, others in their own.
 func working(d tensor.DType) tensor.DType {
-	if d == tensor.Float16 || d == tensor.BFloat16 {
+	if d.IsFloat() && d.Bits() < 32 {
 		return tensor.Float32
 	}
-	return d
+	return carrier(d)
 }
 
 // widened converts e to the type in which it is computed.
 func widened(e tir.Expr) tir.Expr { return tir.As(working(e.Type().DType), e) }
 
 // wide reads operand o at idx in the type in which it is computed.
-func (o Operand) wide(idx ...tir.Expr) tir.Expr { return widened(o.At(idx...)) }
+func (o Operand) wide(idx ...tir.Expr) tir.Expr {
+	x := o.At(idx...)
+	if o.DType.IsStorage() && o.DType.IsFloat() {
+		return decoded(o.DType, tir.As(tensor.Uint32, x))
+	}
+	return widened(x)
+}
 
 // oneOf returns f's values of the places 0 to n-1, chosen by the condition that at is below a place's end; a balanced
 // tree, so that each element decides log n times.

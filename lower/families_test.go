@@ -90,7 +90,11 @@ func randomWide(rng *rand.Rand, t *relay.TensorType) *tensor.Wide {
 func interpret(r *Result, in []*tensor.Tensor, asKernels bool) ([]*tensor.Tensor, error) {
 	args := append([]*tensor.Tensor{}, in...)
 	for i, t := range in { // lowering may view a parameter under another shape of the same memory
-		args[i] = &tensor.Tensor{DType: t.DType, Shape: r.Func.Params[i].Shape, Data: t.Data}
+		p := r.Func.Params[i]
+		args[i] = &tensor.Tensor{DType: t.DType, Shape: p.Shape, Data: t.Data}
+		if t.DType.IsStorage() { // of which it takes the bytes
+			args[i].DType = p.DType
+		}
 	}
 	var outs []*tensor.Tensor
 	buffers := map[*tir.Buffer]*tensor.Tensor{}
@@ -120,6 +124,15 @@ func interpret(r *Result, in []*tensor.Tensor, asKernels bool) ([]*tensor.Tensor
 
 // check compares a function, lowered for a target, with the reference.
 func check(fn *relay.Function, in []*tensor.Tensor, tgt *target.Target) error {
+	return checkWithin(fn, in, tgt, func(d tensor.DType) numtest.Tolerance {
+		tol := numtest.Documented(d)
+		tol.Rel, tol.Max, tol.Abs = min(tol.Rel, 2e-2), min(tol.Max, 2e-2), 3e-4
+		return tol
+	})
+}
+
+// checkWithin is check with a tolerance for each element type.
+func checkWithin(fn *relay.Function, in []*tensor.Tensor, tgt *target.Target, tolerance func(tensor.DType) numtest.Tolerance) error {
 	want, err := eval.Tensors(context.Background(), fn, in)
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
@@ -140,10 +153,12 @@ func check(fn *relay.Function, in []*tensor.Tensor, tgt *target.Target) error {
 			return fmt.Errorf("%d results, wanted %d", len(got), len(want))
 		}
 		for i, g := range got {
+			d := want[i].DType
+			if d.IsStorage() { // of a storage type a kernel holds the bytes
+				g.DType = d
+			}
 			g = &tensor.Tensor{DType: g.DType, Shape: want[i].Shape, Data: g.Data}
-			tol := numtest.Documented(g.DType)
-			tol.Rel, tol.Max, tol.Abs = min(tol.Rel, 2e-2), min(tol.Max, 2e-2), 3e-4
-			if err := numtest.Compare(g, want[i], tol); err != nil {
+			if err := numtest.Compare(g, want[i], tolerance(d)); err != nil {
 				return fmt.Errorf("kernels=%v result %d: %w\n%v", kernels, i, err, r.Trace)
 			}
 		}

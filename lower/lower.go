@@ -91,12 +91,13 @@ type Site struct {
 	t    *target.Target
 }
 
-// Operand is a value inside the function: a tensor, a scalar constant, or the fields of a tuple.
+// Operand is a value inside the function: a tensor, a scalar constant, or the fields of a tuple. Elements of a storage type
+// are held in their carrier, an int8 or uint8.
 type Operand struct {
 	Tensor *te.Tensor
 	Scalar tir.Expr
 	Shape  tensor.Shape
-	DType  tensor.DType
+	DType  tensor.DType // the graph's; a storage type is not the tensor's own
 	Tuple  []Operand
 }
 
@@ -123,9 +124,9 @@ func (s *Site) Out() *relay.TensorType { return relay.Tensor(s.Call) }
 // Target returns the target.
 func (s *Site) Target() *target.Target { return s.t }
 
-// Compute adds a stage whose element at i is f(i).
+// Compute adds a stage whose element at i is f(i), in the carrier of d when that is a storage type.
 func (s *Site) Compute(shape tensor.Shape, d tensor.DType, f func(i []tir.Expr) tir.Expr) Operand {
-	return s.add(te.Compute(s.name(), d, shape, f))
+	return s.add(te.Compute(s.name(), carrier(d), shape, f), d)
 }
 
 // Result is Compute over the operator's result type.
@@ -144,7 +145,7 @@ func (s *Site) Reduce(shape tensor.Shape, d tensor.DType, extents []int, init ti
 			return s.Compute(shape, d, func(i []tir.Expr) tir.Expr { return combine(init, f(i, zeros(len(extents)))) })
 		}
 	}
-	return s.add(te.Reduce(s.name(), d, shape, extents, init, combine, f))
+	return s.add(te.Reduce(s.name(), d, shape, extents, init, combine, f), d)
 }
 
 // heavy reports whether the operator may become an anchor, whose stage is a reduction always.
@@ -155,7 +156,7 @@ func (s *Site) Opaque(outs []*relay.TensorType, ins []Operand, temp []*tir.Buffe
 	tensors := make([]*te.Tensor, len(outs))
 	buffers := make([]*tir.Buffer, len(outs))
 	for i, o := range outs {
-		tensors[i] = te.Placeholder(s.name(), o.DType, o.Shape...)
+		tensors[i] = te.Placeholder(s.name(), carrier(o.DType), o.Shape...)
 		buffers[i] = tensors[i].Buffer
 	}
 	var read []*te.Tensor
@@ -165,7 +166,7 @@ func (s *Site) Opaque(outs []*relay.TensorType, ins []Operand, temp []*tir.Buffe
 	te.Extern(tensors, read, te.Statement{Body: body(buffers), Temps: temp})
 	result := make([]Operand, len(outs))
 	for i, t := range tensors {
-		result[i] = s.add(t)
+		result[i] = s.add(t, outs[i].DType)
 	}
 	return result
 }
@@ -183,7 +184,7 @@ func (s *Site) Tensor(i int) *te.Tensor {
 func (s *Site) Table(value *tensor.Tensor) Operand {
 	t := te.Placeholder("table", value.DType, value.Shape...)
 	s.def.Consts = append(s.def.Consts, Const{t, value})
-	return operandOf(t)
+	return operandOf(t, value.DType)
 }
 
 // keep says that an operand is read several times and expensive, or must be the same each time: a stage of its own
@@ -219,13 +220,14 @@ func (s *Site) SetAnchor(a *Anchor) {
 	}
 }
 
-func (s *Site) add(t *te.Tensor) Operand {
+func (s *Site) add(t *te.Tensor, d tensor.DType) Operand {
 	s.def.Stages = append(s.def.Stages, t)
-	return operandOf(t)
+	return operandOf(t, d)
 }
 
-func operandOf(t *te.Tensor) Operand {
-	return Operand{Tensor: t, Shape: t.Shape(), DType: t.DType()}
+// operandOf returns a tensor whose elements are of type d.
+func operandOf(t *te.Tensor, d tensor.DType) Operand {
+	return Operand{Tensor: t, Shape: t.Shape(), DType: d}
 }
 
 func (s *Site) name() string {
@@ -253,9 +255,9 @@ func Define(fn *relay.Function, tables *Tables, t *target.Target) (*Definition, 
 		if typ == nil {
 			return nil, diag.Unsupported("lower", p.Name, "parameter of type %v; wanted a tensor", p.Type())
 		}
-		in := te.Placeholder(fmt.Sprintf("p%d", i), typ.DType, typ.Shape...)
+		in, o := def.parameter(fmt.Sprintf("p%d", i), typ.DType, typ.Shape)
 		def.Inputs = append(def.Inputs, in)
-		values[p] = operandOf(in)
+		values[p] = o
 	}
 	for e := range relay.PostOrder(fn.Body, false) {
 		v, err := define(e, values, def, tables, t)
@@ -274,6 +276,9 @@ func Define(fn *relay.Function, tables *Tables, t *target.Target) (*Definition, 
 		if o.Tensor == nil || o.Tensor.IsInput() || made[o.Tensor] || !o.Shape.Equal(o.Tensor.Shape()) {
 			o = copyOf(o, def)
 		}
+		if perByte(o.DType) > 1 {
+			o = def.packed(o)
+		}
 		made[o.Tensor] = true
 		def.Outputs = append(def.Outputs, o.Tensor)
 	}
@@ -282,9 +287,9 @@ func Define(fn *relay.Function, tables *Tables, t *target.Target) (*Definition, 
 
 // copyOf adds a stage that copies an operand: results must be computed, each once.
 func copyOf(o Operand, def *Definition) Operand {
-	t := te.Compute(fmt.Sprintf("copy_%d", len(def.Stages)), o.DType, o.Shape, func(i []tir.Expr) tir.Expr { return o.At(i...) })
+	t := te.Compute(fmt.Sprintf("copy_%d", len(def.Stages)), carrier(o.DType), o.Shape, func(i []tir.Expr) tir.Expr { return o.At(i...) })
 	def.Stages = append(def.Stages, t)
-	return operandOf(t)
+	return operandOf(t, o.DType)
 }
 
 func define(e relay.Expr, values map[relay.Expr]Operand, def *Definition, tables *Tables, t *target.Target) (Operand, error) {
@@ -338,9 +343,9 @@ func constant(c *relay.Constant) (Operand, error) {
 	w := tensor.Widen(t)
 	o := Operand{Shape: t.Shape, DType: t.DType}
 	if t.DType.IsFloat() {
-		o.Scalar = &tir.Float{DType: t.DType, Value: w.F[0]}
+		o.Scalar = carried(t.DType, w.F[0])
 	} else {
-		o.Scalar = &tir.Int{DType: t.DType, Value: w.I[0]}
+		o.Scalar = &tir.Int{DType: carrier(t.DType), Value: w.I[0]}
 	}
 	return o, nil
 }

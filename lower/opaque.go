@@ -12,7 +12,7 @@ import (
 
 // stored returns operand i as a tensor in memory, which a statement may read anywhere.
 func (s *Site) stored(i int) Operand {
-	return operandOf(s.Tensor(i))
+	return operandOf(s.Tensor(i), s.In[i].DType)
 }
 
 // variable is a value that statements change.
