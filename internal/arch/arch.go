@@ -52,7 +52,7 @@ var Rooms = []Room{
 	{Folder: "codegen/llvm", Holds: "LLVM IR and the tools that make a shared object of it",
 		Imports: []string{"tir", "tir/arith", "texture", "target", "artifact", "internal/scratch"},
 		Modules: []string{"github.com/llir/llvm", "golang.org/x/exp", "golang.org/x/sync"},
-		Tests:   []string{"tir/...", "schedule/...", "runtime/..."}},
+		Tests:   []string{"tir/...", "schedule/...", "runtime/...", "relay/...", "lower/..."}},
 	{Folder: "codegen/opencl", Holds: "OpenCL C",
 		Imports: []string{"tir", "tir/arith", "texture", "target", "artifact"},
 		Tests:   []string{"tir/...", "schedule/...", "runtime/..."}},
