@@ -16,8 +16,19 @@ func (c *checker) launches() error {
 		return bad("", "%d launches, at most %d are allowed", len(steps), maxLaunches)
 	}
 	c.steps = steps
+	var loops []Step // around the launch
 	for i := range steps {
+		for len(loops) > 0 && loops[len(loops)-1].End <= i {
+			loops = loops[:len(loops)-1]
+		}
+		turns := int64(0)
+		if len(loops) > 0 {
+			turns = loops[len(loops)-1].Launch.Control.Max
+		}
 		l := steps[i].Launch
+		if l.Control != nil && l.Control.Kind == Loop {
+			loops = append(loops, steps[i])
+		}
 		if l.Name == "" {
 			return bad("", "launch %d has no name", i)
 		}
@@ -45,7 +56,7 @@ func (c *checker) launches() error {
 		case KernelLaunch:
 			err = c.kernelLaunch(l)
 		case CopyLaunch:
-			err = c.copyLaunch(l)
+			err = c.copyLaunch(l, turns)
 		case ControlLaunch:
 			err = c.controlLaunch(l)
 		default:
@@ -65,8 +76,8 @@ func (c *checker) kernelLaunch(l *Launch) error {
 	if _, ok := c.kernel[l.Kernel]; !ok {
 		return bad(l.Name, "launch of kernel %q, which does not exist", l.Kernel)
 	}
-	if l.Control != nil {
-		return bad(l.Name, "a kernel launch has no control")
+	if l.Control != nil || l.Stack {
+		return bad(l.Name, "a kernel launch has no control and no stack")
 	}
 	if len(l.Grid) < 1 || len(l.Grid) > 3 || len(l.Group) != 0 && len(l.Group) != len(l.Grid) {
 		return bad(l.Name, "grid %v and group %v need one to three numbers each", l.Grid, l.Group)
@@ -102,20 +113,42 @@ func (c *checker) kernelLaunch(l *Launch) error {
 	return nil
 }
 
-func (c *checker) copyLaunch(l *Launch) error {
-	if len(l.Reads) != 1 || len(l.Writes) != 1 || l.Kernel != "" || l.Control != nil || len(l.Buffers) != 0 || len(l.InPlace) != 0 {
+// copyLaunch checks a copy; turns is how often the innermost loop around it turns at most, 0 when that is not known.
+func (c *checker) copyLaunch(l *Launch, turns int64) error {
+	reads := 1
+	if l.Stack {
+		reads = 2
+	}
+	if len(l.Reads) != reads || len(l.Writes) != 1 || l.Kernel != "" || l.Control != nil || len(l.Buffers) != 0 || len(l.InPlace) != 0 {
 		return bad(l.Name, "a copy has one read and one write and nothing else")
 	}
 	from, to := &c.plan.Tensors[c.tensor[l.Reads[0]]], &c.plan.Tensors[c.tensor[l.Writes[0]]]
+	if l.Stack {
+		return c.stack(l, from, to, turns)
+	}
 	if from.Bytes != to.Bytes || from.DType != to.DType {
 		return bad(l.Name, "copy of %d bytes of %v to %d bytes of %v", from.Bytes, from.DType, to.Bytes, to.DType)
 	}
 	return nil
 }
 
+// stack checks that every part has room in the stack.
+func (c *checker) stack(l *Launch, part, stack *Tensor, turns int64) error {
+	if l.Reads[1] != l.Writes[0] || part.DType != stack.DType {
+		return bad(l.Name, "a stack of %v is written and read, found %v of %v and %v", part.DType, stack.DType, l.Writes, l.Reads)
+	}
+	if turns == 0 {
+		return bad(l.Name, "a stack outside a loop whose turns have a limit")
+	}
+	if part.Bytes > 0 && stack.Bytes/part.Bytes < turns {
+		return bad(l.Name, "%d parts of %d bytes do not fit into %s of %d bytes", turns, part.Bytes, stack.Name, stack.Bytes)
+	}
+	return nil
+}
+
 func (c *checker) controlLaunch(l *Launch) error {
 	k := l.Control
-	if k == nil || l.Kernel != "" || len(l.Buffers) != 0 || len(l.InPlace) != 0 {
+	if k == nil || l.Kernel != "" || l.Stack || len(l.Buffers) != 0 || len(l.InPlace) != 0 {
 		return bad(l.Name, "a control launch has control and no kernel")
 	}
 	var reads, writes []string
@@ -127,8 +160,8 @@ func (c *checker) controlLaunch(l *Launch) error {
 	}
 	switch k.Kind {
 	case If:
-		if k.Cond == "" || k.Trip != "" || k.Iter != "" || k.Max != 0 || k.Body == "" {
-			return bad(l.Name, "an if has cond and body, and no trip, iter or max")
+		if k.Cond == "" || k.Trip != "" || k.Iter != "" || k.Count != "" || k.Max != 0 || k.Body == "" {
+			return bad(l.Name, "an if has cond and body, and no trip, iter, count or max")
 		}
 	case Loop:
 		if k.Else != "" || k.Body == "" || k.Max < 0 {
@@ -140,9 +173,12 @@ func (c *checker) controlLaunch(l *Launch) error {
 				return err
 			}
 		}
-		if k.Iter != "" {
-			writes = append(writes, k.Iter)
-			if err := c.scalar(l.Name, "iter", k.Iter, tensor.Int64); err != nil {
+		for _, x := range []struct{ what, name string }{{"iter", k.Iter}, {"count", k.Count}} {
+			if x.name == "" {
+				continue
+			}
+			writes = append(writes, x.name)
+			if err := c.scalar(l.Name, x.what, x.name, tensor.Int64); err != nil {
 				return err
 			}
 		}
@@ -150,7 +186,7 @@ func (c *checker) controlLaunch(l *Launch) error {
 		return bad(l.Name, "unknown kind of control %q", k.Kind)
 	}
 	if !slices.Equal(l.Reads, reads) || !slices.Equal(l.Writes, writes) {
-		return bad(l.Name, "a control launch reads cond and trip and writes iter: wanted %v and %v, found %v and %v", reads, writes, l.Reads, l.Writes)
+		return bad(l.Name, "a control launch reads cond and trip and writes iter and count: wanted %v and %v, found %v and %v", reads, writes, l.Reads, l.Writes)
 	}
 	return nil
 }

@@ -121,19 +121,23 @@ func (c *checker) control(state []int32, s Step) error {
 				}
 			}
 		}
-		for _, w := range s.Launch.Writes {
-			c.store(turn, c.tensor[w])
+		if k.Iter != "" {
+			c.store(turn, c.tensor[k.Iter])
 		}
 		if err := c.walk(turn, s.Pos+1, s.End); err != nil {
 			return err
 		}
 		if !meet(state, turn) {
-			return nil
+			break
 		}
 		if c.work += 3 * len(state); c.work > maxWork {
 			return bad(s.Launch.Name, "plan is too intricate to be checked")
 		}
 	}
+	if k.Count != "" {
+		c.store(state, c.tensor[k.Count])
+	}
+	return nil
 }
 
 // meet keeps in a what a and b agree on, and reports whether a changed.

@@ -147,7 +147,7 @@ type LaunchKind string
 // The kinds of launch.
 const (
 	KernelLaunch  LaunchKind = "kernel"
-	CopyLaunch    LaunchKind = "copy"    // the bytes of Reads[0] to Writes[0], also between devices
+	CopyLaunch    LaunchKind = "copy"    // the bytes of Reads[0] to Writes[0], also between devices; see Stack
 	ControlLaunch LaunchKind = "control" // runs regions, see Control
 )
 
@@ -170,10 +170,13 @@ type Launch struct {
 	// InPlace lists pairs in which the written tensor lies at the start of the read tensor's memory. Before memory
 	// is planned it lists the pairs that the kernel allows; the planner keeps those that it used.
 	InPlace []InPlace `json:"in_place,omitempty"`
-	Control *Control  `json:"control,omitempty"`
-	Nodes   []string  `json:"nodes,omitempty"`   // the model's nodes that it computes
-	Flops   int64     `json:"flops,omitempty"`   // floating-point operations, a multiply-add counted as two
-	Traffic int64     `json:"traffic,omitempty"` // bytes read and written when nothing is cached
+	// Stack is of a copy in a loop: in turn t, the bytes of Reads[0] become part t of Writes[0], which has room for as
+	// many parts as the innermost loop around has turns at most. The other parts stay, so Reads[1] is Writes[0].
+	Stack   bool     `json:"stack,omitempty"`
+	Control *Control `json:"control,omitempty"`
+	Nodes   []string `json:"nodes,omitempty"`   // the model's nodes that it computes
+	Flops   int64    `json:"flops,omitempty"`   // floating-point operations, a multiply-add counted as two
+	Traffic int64    `json:"traffic,omitempty"` // bytes read and written when nothing is cached
 }
 
 // InPlace says that Write takes the memory of Read.
@@ -197,9 +200,11 @@ type Control struct {
 	Cond string      `json:"cond,omitempty"` // bool scalar tensor; loop: "" holds always, read before every turn
 	Trip string      `json:"trip,omitempty"` // loop: int64 scalar tensor; "" is no limit
 	Iter string      `json:"iter,omitempty"` // loop: int64 scalar tensor, set to the turn's number before each turn
-	Max  int64       `json:"max,omitempty"`  // loop: more turns than this are an error; 0 is no limit
-	Body string      `json:"body"`           // region
-	Else string      `json:"else,omitempty"` // region; if: "" does nothing
+	// Count is of a loop: an int64 scalar tensor, set to the number of turns behind the last one.
+	Count string `json:"count,omitempty"`
+	Max   int64  `json:"max,omitempty"`  // loop: more turns than this are an error; 0 is no limit
+	Body  string `json:"body"`           // region
+	Else  string `json:"else,omitempty"` // region; if: "" does nothing
 }
 
 // Region is a named list of launches.

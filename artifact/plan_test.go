@@ -170,7 +170,7 @@ func TestCheckFinds(t *testing.T) {
 		{`region "then" is named twice`, func(p *Plan) { p.Launches[3].Control.Else = "then" }, true},
 		{"else: no control launch names this region", func(p *Plan) { p.Launches[3].Control.Else = "" }, true},
 		{`if: cond "c" is not a tensor of one bool`, func(p *Plan) { p.Launches[3].Control.Cond, p.Launches[3].Reads[0] = "c", "c" }, false},
-		{"loop: a control launch reads cond and trip and writes iter", func(p *Plan) { p.Launches[5].Writes = nil }, false},
+		{"loop: a control launch reads cond and trip and writes iter and count", func(p *Plan) { p.Launches[5].Writes = nil }, false},
 		{"in-place pair acc, r does not start at the same byte", func(p *Plan) { p.named("acc").Offset = 512 }, false},
 		{"acc: launch writes acc over r, which it reads", func(p *Plan) { p.Launches[4].InPlace = nil }, false},
 		{"c: launch writes c and go, which overlap", func(p *Plan) { p.named("go").Offset = 64 }, false},
@@ -292,4 +292,74 @@ func TestDeepControlIsRefused(t *testing.T) {
 			{Kind: ControlLaunch, Name: "deep", Reads: []string{"go"}, Control: &Control{Kind: If, Cond: "go", Body: "d" + string(rune('0'+i+1))}}}})
 	}
 	require.ErrorContains(t, p.Check(), "control launches nest more than 16 deep")
+}
+
+// stacking is a loop of at most 4 turns that stacks x and counts its turns.
+func stacking(t testing.TB) *Plan {
+	p := &Plan{
+		Format: PlanFormat, Function: "main", Target: "test",
+		Inputs: []Port{{Name: "x", DType: tensor.Float32, Shape: tensor.Shape{2}, Tensor: "x"}, {Name: "trip", DType: tensor.Int64, Shape: tensor.Shape{}, Tensor: "trip"}},
+		Outputs: []Port{{Name: "y", DType: tensor.Float32, Shape: tensor.Shape{4, 2}, Tensor: "y", Extent: []Extent{{Axis: 0, Tensor: "n"}}},
+			{Name: "z", DType: tensor.Float32, Shape: tensor.Shape{2}, Tensor: "z"}},
+		Pools:   []Pool{{Name: "io", Kind: External}, {Name: "arena", Kind: Arena, Bytes: 192}},
+		Kernels: []Kernel{{Name: "k"}},
+	}
+	add := func(pool, name string, d tensor.DType, offset int64, shape ...int) {
+		p.Tensors = append(p.Tensors, Tensor{Name: name, DType: d, Shape: shape, Pool: pool, Offset: offset, Bytes: int64(d.Bytes(tensor.Shape(shape).Elems()))})
+	}
+	add("io", "x", tensor.Float32, 0, 2)
+	add("io", "trip", tensor.Int64, 0)
+	add("io", "y", tensor.Float32, 0, 4, 2)
+	add("io", "z", tensor.Float32, 0, 2)
+	add("arena", "part", tensor.Float32, 0, 2)
+	add("arena", "n", tensor.Int64, 64)
+	add("arena", "spare", tensor.Float32, 128, 8)
+	kernel := func(to, from string) Launch {
+		return Launch{Kind: KernelLaunch, Name: to, Kernel: "k", Grid: []int64{1}, Reads: []string{from}, Writes: []string{to}, Buffers: []string{to, from}}
+	}
+	p.Launches = []Launch{kernel("y", "x"),
+		{Kind: ControlLaunch, Name: "loop", Reads: []string{"trip"}, Writes: []string{"n"}, Control: &Control{Kind: Loop, Trip: "trip", Count: "n", Max: 4, Body: "body"}},
+		kernel("z", "x")}
+	p.Regions = []Region{{Name: "body", Launches: []Launch{kernel("part", "x"),
+		{Kind: CopyLaunch, Name: "stack", Stack: true, Reads: []string{"part", "y"}, Writes: []string{"y"}}}}}
+	p.SetTotals()
+	require.NoError(t, p.SetLives())
+	return p
+}
+
+func TestStacksAndCountsOfLoops(t *testing.T) {
+	p := stacking(t)
+	require.NoError(t, p.Check())
+	require.Equal(t, Life{1, 5}, p.named("n").Life)
+	for _, c := range []struct {
+		want string
+		do   func(p *Plan)
+	}{
+		{"stack: 5 parts of 8 bytes do not fit into y of 32 bytes", func(p *Plan) { p.Launches[1].Control.Max = 5 }},
+		{"stack: a stack outside a loop whose turns have a limit", func(p *Plan) { p.Launches[1].Control.Max = 0 }},
+		{"stack: a stack outside a loop whose turns have a limit", func(p *Plan) { p.Launches = append(p.Launches, p.Regions[0].Launches[1]) }},
+		{"stack: a stack of float32 is written and read", func(p *Plan) { p.Regions[0].Launches[1].Reads[1] = "spare" }},
+		{"stack: a stack of int64 is written and read", func(p *Plan) { p.Regions[0].Launches[1].Reads[0] = "trip" }},
+		{"stack: a copy has one read and one write", func(p *Plan) { p.Regions[0].Launches[1].Reads = []string{"part"} }},
+		{"part: a kernel launch has no control and no stack", func(p *Plan) { p.Regions[0].Launches[0].Stack = true }},
+		{"loop: a control launch has control and no kernel", func(p *Plan) { p.Launches[1].Stack = true }},
+		{"stack: launch reads y before it is written", func(p *Plan) { p.Launches = p.Launches[1:] }},
+		{`loop: count "part" is not a tensor of one int64`, func(p *Plan) { p.Launches[1].Control.Count, p.Launches[1].Writes[0] = "part", "part" }},
+		{"loop: a control launch reads cond and trip and writes iter and count", func(p *Plan) { p.Launches[1].Writes = nil }},
+		{"y: extent of output reads n before it is written", func(p *Plan) { p.Launches[1].Control.Count, p.Launches[1].Writes = "", nil }},
+		{"an if has cond and body, and no trip, iter, count or max", func(p *Plan) { p.Launches[1].Control.Kind = If }},
+	} {
+		p := stacking(t)
+		c.do(p)
+		require.NoError(t, p.SetLives(), c.want)
+		err := p.Check()
+		require.ErrorIs(t, err, diag.ErrInvalid, c.want)
+		require.ErrorContains(t, err, c.want)
+	}
+
+	// The count is there behind the last turn, not in the turns: a body that reads it reads nothing.
+	p = stacking(t)
+	p.Regions[0].Launches[0] = Launch{Kind: KernelLaunch, Name: "part", Kernel: "k", Grid: []int64{1}, Reads: []string{"n"}, Writes: []string{"part"}, Buffers: []string{"part", "n"}}
+	require.NoError(t, p.SetLives())
+	require.ErrorContains(t, p.Check(), "part: launch reads n before it is written")
 }

@@ -76,8 +76,9 @@ type Timing struct {
 	Pos      int           // position in the plan
 	Name     string        // of the launch
 	Kernel   string        // "" for a copy or control launch
-	Start    time.Duration // since the run began
-	Duration time.Duration
+	Runs     int           // how often it ran: in a loop, once a turn
+	Start    time.Duration // since the run began, the first time
+	Duration time.Duration // all times together
 }
 
 // Memory is what an instance takes, in bytes. Weights are those of the module, shared by its instances.

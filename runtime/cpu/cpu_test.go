@@ -320,6 +320,60 @@ func TestLoop(t *testing.T) {
 	require.ErrorContains(t, err, "loop takes more than 3 turns")
 }
 
+// stacked doubles x while it is below 100, in 4 turns at most, and stacks what it was; an if is around the stacking.
+func stacked() *model {
+	m := newModel()
+	m.input("x", 1)
+	m.output("all", 4).Extent = []artifact.Extent{{Axis: 0, Tensor: "n"}}
+	m.weight("zero", 0)
+	m.weight("none", 0, 0, 0, 0)
+	m.tensor("arena", "v", tensor.Float32, 1)
+	m.tensor("arena", "next", tensor.Float32, 1)
+	m.tensor("arena", "go", tensor.Bool)
+	m.tensor("arena", "n", tensor.Int64)
+	carry := func(to, from string) artifact.Launch {
+		return artifact.Launch{Kind: artifact.CopyLaunch, Name: to, Reads: []string{from}, Writes: []string{to}}
+	}
+	m.add(carry("all", "none"), carry("v", "x"), m.kernel("below", 1, 1, []int64{100}, "go", "v"),
+		artifact.Launch{Kind: artifact.ControlLaunch, Name: "loop", Reads: []string{"go"}, Writes: []string{"n"},
+			Control: &artifact.Control{Kind: artifact.Loop, Cond: "go", Count: "n", Max: 4, Body: "body"}})
+	m.plan.Regions = []artifact.Region{
+		{Name: "body", Launches: []artifact.Launch{
+			{Kind: artifact.ControlLaunch, Name: "if", Reads: []string{"go"}, Control: &artifact.Control{Kind: artifact.If, Cond: "go", Body: "then"}},
+			m.kernel("twice", 1, 1, nil, "next", "v"), carry("v", "next"), m.kernel("below", 1, 1, []int64{100}, "go", "v"),
+		}},
+		{Name: "then", Launches: []artifact.Launch{{Kind: artifact.CopyLaunch, Name: "stack", Stack: true, Reads: []string{"v", "all"}, Writes: []string{"all"}}}},
+	}
+	return m
+}
+
+func TestStacksAreCutToTheTurns(t *testing.T) {
+	in := instance(t, open(t, stacked().write(t, nil)), 1)
+	for x, want := range map[float32][]float32{20: {20, 40, 80}, 200: nil, 12.5: {12.5, 25, 50}, 7: {7, 14, 28, 56}} {
+		floats(in.Input(0))[0] = x
+		require.NoError(t, in.Run(context.Background()))
+		require.Equal(t, want, floats(in.Output(0)))
+		require.Equal(t, tensor.Shape{len(want)}, in.OutputShape(0))
+	}
+	floats(in.Input(0))[0] = 1
+	require.ErrorContains(t, in.Run(context.Background()), "loop takes more than 4 turns")
+}
+
+// A launch in a loop is accounted for with all its turns.
+func TestProfileOfALoop(t *testing.T) {
+	in := instance(t, open(t, doubling(5, 0).write(t, nil)), 1)
+	in.Profile(true)
+	floats(in.Input(0))[0] = 1
+	for range 2 {
+		require.NoError(t, in.Run(context.Background()))
+	}
+	runs := map[string]int{}
+	for _, x := range in.Times() {
+		runs[x.Kernel] += x.Runs
+	}
+	require.Equal(t, map[string]int{"add": 1, "number": 1, "twice": 5, "below": 6}, runs)
+}
+
 func TestEndlessLoopIsCancelled(t *testing.T) {
 	in := instance(t, open(t, doubling(1<<62, 0).write(t, nil)), 1)
 	floats(in.Input(0))[0] = 0

@@ -17,6 +17,7 @@ type op struct {
 
 	read, write      int // copy: tensors
 	cond, trip, iter int // control: tensors, -1 is none
+	count            int
 	body, other      []op
 }
 
@@ -48,7 +49,7 @@ func (r *runner) compile() {
 			}
 			o := op{step: s}
 			if c := s.Launch.Control; c != nil {
-				o.cond, o.trip, o.iter = tensor(c.Cond), tensor(c.Trip), tensor(c.Iter)
+				o.cond, o.trip, o.iter, o.count = tensor(c.Cond), tensor(c.Trip), tensor(c.Iter), tensor(c.Count)
 				split := s.Split
 				if c.Kind == artifact.Loop {
 					split = s.End
@@ -65,7 +66,8 @@ func (r *runner) compile() {
 	r.ops = list(0, len(steps))
 }
 
-func (r *runner) runOps(ops []op, visit func(pos int) error) error {
+// runOps runs ops; turn is that of the innermost loop around them.
+func (r *runner) runOps(ops []op, turn int64, visit func(pos int) error) error {
 	for i := range ops {
 		o := &ops[i]
 		if o.from < o.to {
@@ -77,11 +79,15 @@ func (r *runner) runOps(ops []op, visit func(pos int) error) error {
 		if atomic.LoadInt32(r.cancel) != 0 {
 			return runtime.ErrCancelled
 		}
-		if o.step.Launch.Control != nil {
-			if err := r.control(o, visit); err != nil {
+		switch l := o.step.Launch; {
+		case l.Control != nil:
+			if err := r.control(o, turn, visit); err != nil {
 				return err
 			}
-		} else {
+		case l.Stack:
+			part := r.data(o.read)
+			copy(r.data(o.write)[turn*int64(len(part)):], part)
+		default:
 			copy(r.data(o.write), r.data(o.read))
 		}
 		if visit != nil {
@@ -109,23 +115,25 @@ func (r *runner) stretch(o *op, visit func(pos int) error) error {
 	return nil
 }
 
-// control runs an if or a loop.
-func (r *runner) control(o *op, visit func(pos int) error) error {
-	c := o.step.Launch.Control
-	if c.Kind == artifact.If {
-		if r.data(o.cond)[0] != 0 {
-			return r.runOps(o.body, visit)
-		}
-		return r.runOps(o.other, visit)
+// control runs an if or a loop. An if is in the turn of the loop around it.
+func (r *runner) control(o *op, turn int64, visit func(pos int) error) error {
+	if o.step.Launch.Control.Kind == artifact.Loop {
+		return r.loop(o, visit)
 	}
+	if r.data(o.cond)[0] != 0 {
+		return r.runOps(o.body, turn, visit)
+	}
+	return r.runOps(o.other, turn, visit)
+}
+
+func (r *runner) loop(o *op, visit func(pos int) error) error {
+	c := o.step.Launch.Control
 	trip := int64(math.MaxInt64)
 	if o.trip >= 0 {
 		trip = int64(binary.LittleEndian.Uint64(r.data(o.trip)))
 	}
-	for turn := int64(0); turn < trip; turn++ {
-		if o.cond >= 0 && r.data(o.cond)[0] == 0 {
-			return nil
-		}
+	turn := int64(0)
+	for ; turn < trip && (o.cond < 0 || r.data(o.cond)[0] != 0); turn++ {
 		if c.Max > 0 && turn == c.Max {
 			return diag.Unsupported("cpu", o.step.Launch.Name, "loop takes more than %d turns, for which the plan has room", c.Max)
 		}
@@ -135,9 +143,12 @@ func (r *runner) control(o *op, visit func(pos int) error) error {
 		if o.iter >= 0 {
 			binary.LittleEndian.PutUint64(r.data(o.iter), uint64(turn))
 		}
-		if err := r.runOps(o.body, visit); err != nil {
+		if err := r.runOps(o.body, turn, visit); err != nil {
 			return err
 		}
+	}
+	if o.count >= 0 {
+		binary.LittleEndian.PutUint64(r.data(o.count), uint64(turn))
 	}
 	return nil
 }

@@ -11,42 +11,69 @@ import (
 // wall clock between the first stamp of the first run and the last stamp of the latest, so that the cost of calling
 // the driver is divided by ever more time.
 type profile struct {
-	on    bool
-	begin time.Time
+	on      bool
+	begin   time.Time
+	kernels []account // of the run, by kernel launch
+	last    uint64    // stamp of the run
 
 	firstTick, baseTick uint64
 	firstWall           time.Time
 	rate                float64 // nanoseconds a tick
 }
 
-// Profile turns time stamps on or off.
-func (r *runner) Profile(on bool) { r.profile = profile{on: on} }
+// account is what one launch took in all turns of the loops around it.
+type account struct {
+	first, spent uint64 // ticks
+	runs         int
+}
 
-func (p *profile) calibrate(ticks []uint64, now time.Time) {
-	var first, last uint64
-	for _, t := range ticks {
-		if t == 0 {
-			continue
+// Profile turns time stamps on or off.
+func (r *runner) Profile(on bool) {
+	r.profile = profile{on: on, kernels: make([]account, len(r.table0))}
+}
+
+// start begins a run.
+func (p *profile) start() {
+	p.begin, p.last = time.Now(), 0
+	clear(p.kernels)
+}
+
+// add accounts for the launches from on, whose stamps are ticks, and clears these.
+func (p *profile) add(from int, ticks []uint64) {
+	for i := 0; i < len(ticks); i += 2 {
+		begin, end := ticks[i], ticks[i+1]
+		if a := &p.kernels[from+i/2]; begin != 0 && end >= begin {
+			if a.runs == 0 {
+				a.first = begin
+			}
+			a.spent += end - begin
+			a.runs++
+			p.last = max(p.last, end)
 		}
-		if first == 0 || t < first {
-			first = t
-		}
-		last = max(last, t)
 	}
-	if first == 0 {
+	clear(ticks)
+}
+
+// calibrate measures the rate behind a run.
+func (p *profile) calibrate(now time.Time) {
+	p.baseTick = 0
+	for _, a := range p.kernels {
+		if a.runs > 0 && (p.baseTick == 0 || a.first < p.baseTick) {
+			p.baseTick = a.first
+		}
+	}
+	if p.baseTick == 0 {
 		return
 	}
 	if p.firstTick == 0 {
-		p.firstTick, p.firstWall = first, p.begin
+		p.firstTick, p.firstWall = p.baseTick, p.begin
 	}
-	p.baseTick = first
-	if last > p.firstTick {
-		p.rate = float64(now.Sub(p.firstWall).Nanoseconds()) / float64(last-p.firstTick)
+	if p.last > p.firstTick {
+		p.rate = float64(now.Sub(p.firstWall).Nanoseconds()) / float64(p.last-p.firstTick)
 	}
 }
 
-// Times returns the time of each kernel of the last run; a launch in a loop shows its last turn. A launch that did not
-// run is left out.
+// Times returns the time of each kernel of the last run. A launch that did not run is left out.
 func (r *runner) Times() []runtime.Timing {
 	if !r.profile.on {
 		return nil
@@ -56,12 +83,13 @@ func (r *runner) Times() []runtime.Timing {
 		if s.Launch.Kind != artifact.KernelLaunch {
 			continue
 		}
-		from, to := r.ticks[2*r.index[pos]], r.ticks[2*r.index[pos]+1]
-		if from == 0 || to < from {
+		a := r.profile.kernels[r.index[pos]]
+		if a.runs == 0 {
 			continue
 		}
 		span := func(t uint64) time.Duration { return time.Duration(float64(t) * r.profile.rate) }
-		times = append(times, runtime.Timing{Pos: pos, Name: s.Launch.Name, Kernel: s.Launch.Kernel, Start: span(from - r.profile.baseTick), Duration: span(to - from)})
+		times = append(times, runtime.Timing{Pos: pos, Name: s.Launch.Name, Kernel: s.Launch.Kernel, Runs: a.runs,
+			Start: span(a.first - r.profile.baseTick), Duration: span(a.spent)})
 	}
 	return times
 }

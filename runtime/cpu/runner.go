@@ -236,12 +236,12 @@ func (r *runner) lend() {
 // Run does one inference.
 func (r *runner) Run(visit func(pos int) error) error {
 	if !r.profile.on {
-		return r.runOps(r.ops, visit)
+		return r.runOps(r.ops, 0, visit)
 	}
-	r.profile.begin = time.Now()
+	r.profile.start()
 	clear(r.ticks)
-	err := r.runOps(r.ops, visit)
-	r.profile.calibrate(r.ticks, time.Now())
+	err := r.runOps(r.ops, 0, visit)
+	r.profile.calibrate(time.Now())
 	return err
 }
 
@@ -257,6 +257,9 @@ func (r *runner) kernels(from, to int) error {
 		r.call.ticks = uintptr(unsafe.Pointer(&r.ticks[2*from]))
 	}
 	done, _, _ := purego.SyscallN(r.program.run, r.runArgs...)
+	if r.profile.on {
+		r.profile.add(from, r.ticks[2*from:2*to])
+	}
 	if int64(done) == r.call.n {
 		return nil
 	}

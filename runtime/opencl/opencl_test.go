@@ -113,6 +113,60 @@ func control() *model {
 	return m
 }
 
+// stacked doubles x while its first element is below 50, in 4 turns at most, and stacks what it was; an if is around the
+// stacking.
+func stacked() *model {
+	m := newModel()
+	m.input("x", 64)
+	m.input("none", 4, 64)
+	m.output("all", tensor.Float32, 4, 64).Extent = []artifact.Extent{{Axis: 0, Tensor: "n"}}
+	m.tensor("arena", "a", tensor.Float32, 64)
+	m.tensor("arena", "t", tensor.Float32, 64)
+	m.tensor("arena", "go", tensor.Bool)
+	m.tensor("arena", "n", tensor.Int64)
+	copyOf := func(to, from string) artifact.Launch {
+		return artifact.Launch{Kind: artifact.CopyLaunch, Name: to + "=" + from, Reads: []string{from}, Writes: []string{to}}
+	}
+	m.add(copyOf("all", "none"), copyOf("a", "x"), kernel("below", 1, 0, []int64{50}, "go", "a"),
+		artifact.Launch{Kind: artifact.ControlLaunch, Name: "loop", Reads: []string{"go"}, Writes: []string{"n"},
+			Control: &artifact.Control{Kind: artifact.Loop, Cond: "go", Count: "n", Max: 4, Body: "body"}})
+	m.plan.Regions = []artifact.Region{
+		{Name: "body", Launches: []artifact.Launch{
+			{Kind: artifact.ControlLaunch, Name: "if", Reads: []string{"go"}, Control: &artifact.Control{Kind: artifact.If, Cond: "go", Body: "then"}},
+			kernel("twice", 64, 64, nil, "t", "a"), copyOf("a", "t"), kernel("below", 1, 0, []int64{50}, "go", "a"),
+		}},
+		{Name: "then", Launches: []artifact.Launch{{Kind: artifact.CopyLaunch, Name: "stack", Stack: true, Reads: []string{"a", "all"}, Writes: []string{"all"}}}},
+	}
+	return m
+}
+
+func TestStacksAreCutToTheTurns(t *testing.T) {
+	in := instance(t, open(t, stacked().write(t)))
+	for _, profile := range []bool{false, true} {
+		in.Profile(profile)
+		in.Input(1)
+		for x, turns := range map[float32]int{20: 2, 200: 0, 7: 3, 6: 4} {
+			fill(in.Input(0), x)
+			require.NoError(t, in.Run(context.Background()))
+			require.Equal(t, tensor.Shape{turns, 64}, in.OutputShape(0))
+			var want []float32
+			for turn := range turns {
+				for _, v := range floats(in.Input(0)) {
+					want = append(want, v*float32(int(1)<<turn))
+				}
+			}
+			require.Equal(t, want, floats(in.Output(0)))
+		}
+	}
+	fill(in.Input(0), 6)
+	require.NoError(t, in.Run(context.Background()))
+	runs := map[string]int{}
+	for _, x := range in.Times() {
+		runs[x.Kernel] += x.Runs
+	}
+	require.Equal(t, map[string]int{"twice": 4, "below": 5}, runs)
+}
+
 func TestControl(t *testing.T) {
 	in := instance(t, open(t, control().write(t)))
 	for x, want := range map[float32]float32{7: 57, 40: 80, 55: 56, 70: 70} {

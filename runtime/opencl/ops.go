@@ -17,6 +17,7 @@ type op struct {
 	step             artifact.Step
 	copy             []uintptr // arguments of clEnqueueCopyBuffer
 	cond, trip, iter int       // control: tensors, -1 is none
+	count            int
 	body, other      []op
 }
 
@@ -41,7 +42,7 @@ func (r *runner) compile() []op {
 				o.copy = []uintptr{r.queue, from.memory, to.memory, 0, 0, uintptr(from.bytes), 0, 0, 0}
 			case artifact.ControlLaunch:
 				c := l.Control
-				o.cond, o.trip, o.iter = tensor(c.Cond), tensor(c.Trip), tensor(c.Iter)
+				o.cond, o.trip, o.iter, o.count = tensor(c.Cond), tensor(c.Trip), tensor(c.Iter), tensor(c.Count)
 				split := s.Split
 				if c.Kind == artifact.Loop {
 					split = s.End
@@ -56,7 +57,8 @@ func (r *runner) compile() []op {
 	return list(0, len(r.program.steps))
 }
 
-func (r *runner) runOps(ops []op, visit func(pos int) error) error {
+// runOps runs ops; turn is that of the innermost loop around them.
+func (r *runner) runOps(ops []op, turn int64, visit func(pos int) error) error {
 	for i := range ops {
 		if r.cancel.Load() {
 			return runtime.ErrCancelled
@@ -67,9 +69,9 @@ func (r *runner) runOps(ops []op, visit func(pos int) error) error {
 		case artifact.KernelLaunch:
 			err = r.kernel(o.step.Pos)
 		case artifact.CopyLaunch:
-			err = r.copy(o)
+			err = r.copy(o, turn)
 		default:
-			err = r.control(o, visit)
+			err = r.control(o, turn, visit)
 		}
 		if err != nil {
 			return err
@@ -86,32 +88,49 @@ func (r *runner) runOps(ops []op, visit func(pos int) error) error {
 	return nil
 }
 
-func (r *runner) copy(o *op) error {
-	if o.copy[5] == 0 {
+func (r *runner) copy(o *op, turn int64) error {
+	bytes := o.copy[5]
+	if bytes == 0 {
 		return nil
 	}
 	o.copy[0] = r.queue
+	if o.step.Launch.Stack {
+		o.copy[4] = uintptr(turn) * bytes
+	}
+	r.queueing()
 	code, _, _ := purego.SyscallN(r.lib.enqueueCopy, o.copy...)
-	return failed(o.step.Launch.Name, "clEnqueueCopyBuffer", int32(code))
+	if int32(code) != 0 {
+		return failed(o.step.Launch.Name, "clEnqueueCopyBuffer", int32(code))
+	}
+	return r.pace()
 }
 
-// control runs an if or a loop.
-func (r *runner) control(o *op, visit func(pos int) error) error {
-	holds := func() (bool, error) {
-		data, err := r.Read(o.cond)
-		return err == nil && data[0] != 0, err
+// holds reads a condition.
+func (r *runner) holds(cond int) (bool, error) {
+	if cond < 0 {
+		return true, nil
 	}
+	data, err := r.Read(cond)
+	return err == nil && data[0] != 0, err
+}
+
+// control runs an if or a loop. An if is in the turn of the loop around it.
+func (r *runner) control(o *op, turn int64, visit func(pos int) error) error {
+	if o.step.Launch.Control.Kind == artifact.Loop {
+		return r.loop(o, visit)
+	}
+	yes, err := r.holds(o.cond)
+	if err != nil {
+		return err
+	}
+	if yes {
+		return r.runOps(o.body, turn, visit)
+	}
+	return r.runOps(o.other, turn, visit)
+}
+
+func (r *runner) loop(o *op, visit func(pos int) error) error {
 	c := o.step.Launch.Control
-	if c.Kind == artifact.If {
-		yes, err := holds()
-		if err != nil {
-			return err
-		}
-		if yes {
-			return r.runOps(o.body, visit)
-		}
-		return r.runOps(o.other, visit)
-	}
 	trip := int64(math.MaxInt64)
 	if o.trip >= 0 {
 		data, err := r.Read(o.trip)
@@ -120,11 +139,12 @@ func (r *runner) control(o *op, visit func(pos int) error) error {
 		}
 		trip = int64(binary.LittleEndian.Uint64(data))
 	}
-	for turn := int64(0); turn < trip; turn++ {
-		if o.cond >= 0 {
-			if yes, err := holds(); err != nil || !yes {
-				return err
-			}
+	turn := int64(0)
+	for ; turn < trip; turn++ {
+		if yes, err := r.holds(o.cond); err != nil {
+			return err
+		} else if !yes {
+			break
 		}
 		if c.Max > 0 && turn == c.Max {
 			return diag.Unsupported("opencl", o.step.Launch.Name, "loop takes more than %d turns, for which the plan has room", c.Max)
@@ -132,15 +152,21 @@ func (r *runner) control(o *op, visit func(pos int) error) error {
 		if r.cancel.Load() {
 			return runtime.ErrCancelled
 		}
-		if o.iter >= 0 {
-			binary.LittleEndian.PutUint64(r.turn, uint64(turn))
-			if err := r.transfer(r.lib.enqueueWrite, "clEnqueueWriteBuffer", r.places[o.iter].memory, r.turn, true); err != nil {
-				return err
-			}
+		if err := r.number(o.iter, turn); err != nil {
+			return err
 		}
-		if err := r.runOps(o.body, visit); err != nil {
+		if err := r.runOps(o.body, turn, visit); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.number(o.count, turn)
+}
+
+// number sets an int64 tensor, if there is one.
+func (r *runner) number(tensor int, v int64) error {
+	if tensor < 0 {
+		return nil
+	}
+	binary.LittleEndian.PutUint64(r.turn, uint64(v))
+	return r.transfer(r.lib.enqueueWrite, "clEnqueueWriteBuffer", r.places[tensor].memory, r.turn, true)
 }

@@ -33,7 +33,14 @@ type runner struct {
 	copies  []uintptr // of reads and writes, one call at a time
 	turn    []byte    // an int64: the turn of a loop
 	profile bool
-	events  []uintptr // by position, while profiling
+	events  []uintptr // by position, while profiling: of launches that are not accounted for
+	spent   []account // by position
+}
+
+// account is what one launch took in all turns of the loops around it, in the device's nanoseconds.
+type account struct {
+	first, spent uint64
+	runs         int
 }
 
 // place says where a tensor lies.
@@ -65,7 +72,7 @@ func (r *runner) setup() error {
 		return err
 	}
 	r.launch = make([]launch, len(r.program.steps))
-	r.events = make([]uintptr, len(r.program.steps))
+	r.events, r.spent = make([]uintptr, len(r.program.steps)), make([]account, len(r.program.steps))
 	for _, s := range r.program.steps {
 		if err := r.prepare(s); err != nil {
 			return err
@@ -276,6 +283,7 @@ func (r *runner) Run(visit func(pos int) error) error {
 	r.queued = 0
 	if r.profile {
 		r.releaseEvents()
+		clear(r.spent)
 	}
 	for i := range r.ports[0] {
 		p := &r.ports[0][i]
@@ -283,7 +291,7 @@ func (r *runner) Run(visit func(pos int) error) error {
 			return err
 		}
 	}
-	err := r.runOps(r.ops, visit)
+	err := r.runOps(r.ops, 0, visit)
 	if err == nil {
 		for i := range r.ports[1] {
 			p := &r.ports[1][i]
@@ -325,17 +333,29 @@ const pause = 20 * time.Millisecond
 
 // kernel queues the launch at a position.
 func (r *runner) kernel(pos int) error {
-	if r.queued == 0 {
-		r.since = time.Now()
+	if r.events[pos] != 0 { // an earlier turn of a loop
+		if err := r.wait(); err != nil {
+			return err
+		}
+		r.account(pos)
 	}
-	if e := r.events[pos]; e != 0 { // an earlier turn of a loop
-		r.lib.releaseEvent(e)
-		r.events[pos] = 0
-	}
+	r.queueing()
 	code, _, _ := purego.SyscallN(r.lib.enqueueKernel, r.launch[pos].args...)
 	if int32(code) != 0 {
 		return failed(r.program.steps[pos].Launch.Name, "clEnqueueNDRangeKernel", int32(code))
 	}
+	return r.pace()
+}
+
+// queueing is called before something is queued.
+func (r *runner) queueing() {
+	if r.queued == 0 {
+		r.since = time.Now()
+	}
+}
+
+// pace waits for the device where it has been a while since it was waited for.
+func (r *runner) pace() error {
 	if r.queued++; r.queued < r.batch {
 		return nil
 	}
@@ -402,26 +422,41 @@ func (r *runner) releaseEvents() {
 	}
 }
 
-// Times returns the device's stamps of the last run's kernels; of a launch in a loop, those of its last turn.
+// account reads the stamps of the launch at a position, which is done, and lets its event go.
+func (r *runner) account(pos int) {
+	e, a := r.events[pos], &r.spent[pos]
+	var start, end uint64
+	if r.lib.getProfilingInfo(e, profilingStart, 8, unsafe.Pointer(&start), nil) == 0 && r.lib.getProfilingInfo(e, profilingEnd, 8, unsafe.Pointer(&end), nil) == 0 {
+		if a.runs == 0 {
+			a.first = start
+		}
+		a.spent += end - start
+		a.runs++
+	}
+	r.lib.releaseEvent(e)
+	r.events[pos] = 0
+}
+
+// Times returns the device's stamps of the last run's kernels.
 func (r *runner) Times() []runtime.Timing {
 	if !r.profile {
 		return nil
 	}
 	var times []runtime.Timing
 	var zero uint64
-	for pos, e := range r.events {
-		if e == 0 {
-			continue
+	for pos := range r.events {
+		if r.events[pos] != 0 {
+			r.account(pos)
 		}
-		var start, end uint64
-		if r.lib.getProfilingInfo(e, profilingStart, 8, unsafe.Pointer(&start), nil) != 0 || r.lib.getProfilingInfo(e, profilingEnd, 8, unsafe.Pointer(&end), nil) != 0 {
-			continue
+		if a := r.spent[pos]; a.runs > 0 && (zero == 0 || a.first < zero) {
+			zero = a.first
 		}
-		if zero == 0 {
-			zero = start
+	}
+	for pos, a := range r.spent {
+		if a.runs > 0 {
+			l := r.program.steps[pos].Launch
+			times = append(times, runtime.Timing{Pos: pos, Name: l.Name, Kernel: l.Kernel, Runs: a.runs, Start: time.Duration(a.first - zero), Duration: time.Duration(a.spent)})
 		}
-		l := r.program.steps[pos].Launch
-		times = append(times, runtime.Timing{Pos: pos, Name: l.Name, Kernel: l.Kernel, Start: time.Duration(start - zero), Duration: time.Duration(end - start)})
 	}
 	return times
 }
