@@ -36,11 +36,11 @@ type anchor struct {
 
 func anchorOf(e relay.Expr) (a anchor, ok bool) {
 	c, isCall := e.(*relay.Call)
-	if !isCall || c.Op == nil || len(c.Args) != 2 {
+	if !isCall || c.Op == nil || c.Op.Class != relay.OutFusable {
 		return a, false
 	}
 	w, isConstant := c.Args[1].(*relay.Constant)
-	if !isConstant || !w.Value.DType.IsFloat() || w.Value.DType.IsStorage() || w.Value.DType != relay.Tensor(c).DType {
+	if !isConstant || !computable(w) || w.Value.DType != relay.Tensor(c).DType {
 		return a, false
 	}
 	a = anchor{call: c, weight: w, groups: 1, window: 1}

@@ -29,11 +29,36 @@ func commuted(e relay.Expr, name string, f func(a, b relay.Expr) bool) bool {
 // number returns the value of a floating-point constant of which every element is the same.
 func number(e relay.Expr) (float64, bool) {
 	c, ok := e.(*relay.Constant)
-	if !ok || !c.Value.DType.IsFloat() || c.Value.DType.IsStorage() || c.Value.Elems() != 1 {
+	if !ok || !computable(c) || c.Value.Elems() != 1 {
 		return 0, false
 	}
 	return tensor.Widen(c.Value).F[0], true
 }
+
+// integer returns the value of a constant of one integer.
+func integer(e relay.Expr) (int64, bool) {
+	c, ok := e.(*relay.Constant)
+	if !ok || !c.Value.DType.IsInt() || c.Value.Elems() != 1 {
+		return 0, false
+	}
+	return tensor.Widen(c.Value).I[0], true
+}
+
+func isConstant(e relay.Expr) bool {
+	_, ok := e.(*relay.Constant)
+	return ok
+}
+
+// computable reports whether a constant is of a floating-point type that is computed in.
+func computable(c *relay.Constant) bool { return c.Value.DType.IsFloat() && !c.Value.DType.IsStorage() }
+
+// normal reports whether v is a normal number of type d.
+func normal(d tensor.DType, v float64) bool {
+	return math.Abs(v) <= tensor.MaxFinite(d) && math.Abs(v) >= smallest[d]
+}
+
+// smallest is the least normal number of a type.
+var smallest = map[tensor.DType]float64{tensor.Float64: 0x1p-1022, tensor.Float32: 0x1p-126, tensor.BFloat16: 0x1p-126, tensor.Float16: 0x1p-14}
 
 // near reports whether a constant is v, as far as its element type can say it.
 func near(e relay.Expr, v float64) bool {
@@ -88,7 +113,7 @@ func sameShape(a, b relay.Expr) bool {
 // a value of the given shape: a number for each channel. A constant of one element gives it for every channel.
 func channelVector(e relay.Expr, shape tensor.Shape, axis int) ([]float64, bool) {
 	c, ok := e.(*relay.Constant)
-	if !ok || !c.Value.DType.IsFloat() || c.Value.DType.IsStorage() {
+	if !ok || !computable(c) {
 		return nil, false
 	}
 	s := c.Value.Shape
@@ -122,4 +147,50 @@ func attrsKey(attrs any) string {
 // sliceOf makes a slice of x from begin to before end along axis.
 func (r *rewriter) sliceOf(x relay.Expr, axis, begin, end int) (relay.Expr, error) {
 	return r.call("strided_slice", &relay.StridedSliceAttrs{Begin: []int{begin}, End: []int{end}, Axes: []int{axis}}, x)
+}
+
+// neverNegative reports whether no element of e is below 0. It may hold NaN.
+func neverNegative(e relay.Expr) bool { return neverBelow(e, 12) }
+
+// keepsSign are the operators whose results are elements of the first operand, or means or sums of them.
+var keepsSign = map[string]bool{"reshape": true, "transpose": true, "strided_slice": true, "broadcast_to": true, "channel_shuffle": true,
+	"reverse": true, "copy": true, "sum": true, "mean": true, "max": true, "min": true, "prod": true, "concatenate": true, "expand_dims": true,
+	"squeeze": true, "nn.max_pool1d": true, "nn.max_pool2d": true, "nn.max_pool3d": true, "nn.avg_pool1d": true, "nn.avg_pool2d": true,
+	"nn.avg_pool3d": true, "nn.global_avg_pool2d": true, "nn.global_max_pool2d": true, "nn.adaptive_avg_pool2d": true,
+	"nn.adaptive_max_pool2d": true, "ceil": true, "round": true, "trunc": true, "floor": true, "sqrt": true, "tanh": true}
+
+func neverBelow(e relay.Expr, depth int) bool {
+	if depth == 0 {
+		return false
+	}
+	switch e := e.(type) {
+	case *relay.Constant:
+		return computable(e) && len(e.Value.Data) <= foldGrowth && !slices.ContainsFunc(tensor.Widen(e.Value).F, func(v float64) bool { return v < 0 })
+	case *relay.Tuple:
+		return !slices.ContainsFunc(e.Fields, func(f relay.Expr) bool { return !neverBelow(f, depth-1) })
+	case *relay.Call:
+		if e.Op == nil {
+			return false
+		}
+		if _, low, _, ok := clipOf(e); ok && low >= 0 {
+			return relay.Tensor(e).DType.IsFloat()
+		}
+		operands := func(list ...relay.Expr) bool {
+			return !slices.ContainsFunc(list, func(a relay.Expr) bool { return !neverBelow(a, depth-1) })
+		}
+		switch name := e.Op.Name; {
+		case name == "sigmoid", name == "exp", name == "abs" && relay.Tensor(e).DType.IsFloat(), name == "nn.softplus", name == "nn.hard_sigmoid",
+			name == "nn.softmax", name == "nn.squeeze_excite":
+			return true
+		case name == "multiply" && e.Args[0] == e.Args[1]:
+			return relay.Tensor(e).DType.IsFloat()
+		case name == "maximum":
+			return neverBelow(e.Args[0], depth-1) || neverBelow(e.Args[1], depth-1)
+		case name == "add" || name == "multiply" || name == "divide" || name == "minimum":
+			return operands(e.Args...)
+		case keepsSign[name]:
+			return operands(e.Args[0])
+		}
+	}
+	return false
 }

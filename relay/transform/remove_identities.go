@@ -88,7 +88,7 @@ func (r *rewriter) sameResult(c *relay.Call) (relay.Expr, error) {
 	case *relay.CastAttrs, *relay.ShapeAttrs, *relay.TileAttrs:
 		return c.Args[0], nil
 	case *relay.LayoutTransformAttrs:
-		if a.SrcLayout == a.DstLayout {
+		if a.SrcLayout == a.DstLayout && a.Channels == 0 { // else it clears the padding
 			return c.Args[0], nil
 		}
 	case *relay.AxisAttrs: // reverse

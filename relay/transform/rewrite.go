@@ -45,18 +45,22 @@ func rewrite(step string, m *relay.Module, o *Options, rules ...rule) (*relay.Mo
 	return rewriteExpr(step, m, o, onCalls(rules))
 }
 
-// settle is rewrite until nothing changes.
-func settle(step string, m *relay.Module, o *Options, rules ...rule) (*relay.Module, error) {
-	r := &rewriter{step: step, o: o}
+// settle applies rules as rewrite does, walk by walk, until nothing changes.
+func (r *rewriter) settle(m *relay.Module, rules ...rule) (*relay.Module, error) {
+	return r.settleExpr(m, onCalls(rules))
+}
+
+// settleExpr is settle for a function of every node.
+func (r *rewriter) settleExpr(m *relay.Module, f func(r *rewriter, e relay.Expr) (relay.Expr, error)) (*relay.Module, error) {
 	for range mostRounds {
 		before := r.count
-		next, err := r.walk(m, onCalls(rules))
+		next, err := r.walk(m, f)
 		if err != nil || r.count == before {
 			return next, err
 		}
 		m = next
 	}
-	o.Notes.Add(diag.Fallback, step, "", "stopped after %d walks with rewrites left", mostRounds)
+	r.o.Notes.Add(diag.Fallback, r.step, "", "stopped after %d walks with rewrites left", mostRounds)
 	return m, nil
 }
 

@@ -122,7 +122,8 @@ func TestPassesRewriteRows(t *testing.T) {
 	tables := map[string][]row{"simplify-inference": simplifyRows, "remove-identities": identityRows, "fold-constants": foldRows,
 		"recognize-activations": activationRows, "recognize-layer-norm": layerNormRows, "recognize-channel-shuffle": shuffleRows,
 		"combine-constants": combineRows, "fold-scale-axis": scaleRows, "fold-pad": padRows, "recognize-squeeze-excite": exciteRows,
-		"eliminate-common-subexpressions": commonRows, "pack-weights": packRows, "slice-splits": sliceRows, "recognize-dense": denseRows}
+		"eliminate-common-subexpressions": commonRows, "pack-weights": packRows, "slice-splits": sliceRows, "recognize-dense": denseRows,
+		"canonicalize": canonicalRows, "simplify-expr": exprRows, "simplify-moves": moveRows, "fast-math": fastRows}
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
@@ -133,7 +134,7 @@ func TestPassesRewriteRows(t *testing.T) {
 				g := newGraph(t)
 				before := g.module(r.build(g))
 				notes := &diag.Notes{}
-				o := &Options{Ops: g.ops, Notes: notes, Verify: true}
+				o := &Options{Ops: g.ops, Notes: notes, Verify: true, FastMath: true}
 				after, err := Run(context.Background(), before, []Pass{p}, o)
 				require.NoError(t, err)
 				if r.keeps {

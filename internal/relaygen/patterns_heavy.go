@@ -1,0 +1,218 @@
+package relaygen
+
+import (
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/tensor"
+)
+
+// heavyPatterns are convolutions and products with what stands before and behind them.
+func heavyPatterns() map[string]func(g *Gen) relay.Expr {
+	return map[string]func(g *Gen) relay.Expr{
+		"combine-constants": func(g *Gen) relay.Expr {
+			y := g.heavy(g.planes())
+			if g.flip() {
+				y = g.real(1, 4)
+			}
+			for range g.from(1, 3) {
+				y = g.affine(y)
+			}
+			return y
+		},
+		"fold-scale-axis":          (*Gen).scaledHeavy,
+		"fold-pad":                 (*Gen).paddedWindow,
+		"recognize-dense":          (*Gen).constantProduct,
+		"recognize-squeeze-excite": (*Gen).squeezeExcite,
+		"assign":                   (*Gen).chain,
+	}
+}
+
+// planes is an image in NCHW.
+func (g *Gen) planes() relay.Expr {
+	return g.want(func(t *relay.TensorType) bool {
+		return t.DType == g.float && len(t.Shape) == 4 && t.Shape.Elems() > 0
+	}, func() relay.Expr {
+		return g.leaf(g.float, tensor.Shape{g.from(1, 2), pick(g, 4, 2, 3), g.from(2, 5), g.from(2, 5)})
+	})
+}
+
+// heavy is a convolution of planes, plain, grouped or transposed, or a product with its last axis.
+func (g *Gen) heavy(x relay.Expr) relay.Expr {
+	s := relay.Tensor(x).Shape
+	c, o := s[1], g.from(1, 4)
+	pad := g.n(2)
+	k := pick(g, 1, 3)
+	if k > min(s[2], s[3])+2*pad {
+		k = 1
+	}
+	switch g.n(4) {
+	case 0:
+		w := g.weight("OI", map[byte]int{'O': o, 'I': s[3]})
+		return g.mid(g.call("nn.dense", nil, x, w))
+	case 1:
+		groups := g.divisor(c)
+		a := &relay.ConvTransposeAttrs{Strides: []int{1, 2}, Padding: []int{0, 0, 0, 0}, OutputPadding: []int{0, 0}, Dilation: []int{1, 1}, Groups: groups,
+			DataLayout: "NCHW", KernelLayout: "IOHW"}
+		return g.mid(g.call("nn.conv2d_transpose", a, x, g.weight("IOHW", map[byte]int{'O': o, 'I': c, 'H': 2, 'W': 2})))
+	}
+	groups := 1
+	if g.one(3) {
+		groups = g.divisor(c)
+	}
+	a := &relay.ConvAttrs{Strides: []int{1, 1}, Padding: []int{pad, pad, pad, pad}, Dilation: []int{1, 1}, Groups: groups, DataLayout: "NCHW", KernelLayout: "OIHW"}
+	return g.mid(g.call("nn.conv2d", a, x, g.weight("OIHW", map[byte]int{'O': o * groups, 'I': c / groups, 'H': k, 'W': k})))
+}
+
+// vectorAlong is a constant for each place along an axis: the channels, or rarely another one; or one number.
+func (g *Gen) vectorAlong(x relay.Expr, axis int) relay.Expr {
+	shape := relay.Tensor(x).Shape
+	if g.miss() {
+		axis = g.n(len(shape))
+	}
+	if g.one(4) {
+		return g.numbers(g.float, tensor.Shape{}, 0.5, 2)
+	}
+	low := 0.5
+	if g.one(3) {
+		low = -2
+	}
+	return g.numbers(g.float, vector(shape, axis), low, 2)
+}
+
+// affine adds, subtracts, multiplies or divides by a constant.
+func (g *Gen) affine(x relay.Expr) relay.Expr {
+	axis := g.channels(x)
+	switch g.n(5) {
+	case 0:
+		return g.mul(x, g.vectorAlong(x, axis))
+	case 1:
+		return g.div(x, g.numbers(g.float, vector(relay.Tensor(x).Shape, axis), 0.5, 2))
+	case 2:
+		return g.sub(x, g.vectorAlong(x, axis))
+	case 3:
+		return g.mid(g.call("nn.bias_add", &relay.AxisAttrs{Axis: axis}, x, g.constant(g.float, tensor.Shape{relay.Tensor(x).Shape[axis]})))
+	}
+	return g.add(x, g.vectorAlong(x, axis))
+}
+
+// channels returns the axis along which a heavy operator's channels lie.
+func (g *Gen) channels(x relay.Expr) int {
+	rank := len(relay.Tensor(x).Shape)
+	if c, ok := x.(*relay.Call); ok && c.Op.Name == "nn.dense" || rank < 2 {
+		return rank - 1
+	}
+	return 1
+}
+
+func (g *Gen) scaledHeavy() relay.Expr {
+	x := g.planes()
+	if g.flip() {
+		for range g.from(1, 2) {
+			x = g.affine(x)
+		}
+		return g.heavy(x)
+	}
+	y := g.heavy(x)
+	for range g.from(1, 3) {
+		if g.one(4) {
+			y = g.unary(pick(g, "nn.relu", "tanh"), y)
+		}
+		y = g.affine(y)
+	}
+	return y
+}
+
+func (g *Gen) paddedWindow() relay.Expr {
+	x := g.planes()
+	if g.flip() {
+		x = g.unary(pick(g, "nn.relu", "sigmoid"), x)
+	}
+	width := []int{0, 0, 0, 0, g.n(3), g.n(3), g.n(3), g.n(3)}
+	if g.miss() {
+		width[2] = 1
+	}
+	value := g.same(g.float, tensor.Shape{}, pick(g, 0, 0, 0, 1, negInf))
+	p := g.mid(g.call("nn.pad", &relay.PadAttrs{PadWidth: width, PadMode: pick(g, "constant", "constant", "constant", "edge")}, x, value))
+	if g.one(3) {
+		return g.heavy(p)
+	}
+	s := relay.Tensor(p).Shape
+	a := &relay.PoolAttrs{PoolSize: []int{min(s[2], g.from(1, 3)), min(s[3], g.from(1, 3))}, Strides: g.list(2, 1, 2), Padding: []int{0, 0, 0, 0}, Dilation: []int{1, 1},
+		Layout: "NCHW", CountIncludePad: g.flip(), CeilMode: g.one(4)}
+	if g.one(3) {
+		a.Padding = []int{g.n(a.PoolSize[0]), g.n(a.PoolSize[1]), g.n(a.PoolSize[0]), g.n(a.PoolSize[1])}
+	}
+	return g.call(pick(g, "nn.max_pool2d", "nn.avg_pool2d"), a, p)
+}
+
+func (g *Gen) constantProduct() relay.Expr {
+	x := g.real(2, 4)
+	s := relay.Tensor(x).Shape
+	a := &relay.MatmulAttrs{TransposeB: g.flip(), TransposeA: g.miss()}
+	k := s[len(s)-1]
+	if a.TransposeA {
+		k = s[len(s)-2]
+	}
+	w := tensor.Shape{k, 3}
+	if a.TransposeB {
+		w = tensor.Shape{3, k}
+	}
+	if g.miss() {
+		w = append(tensor.Shape{1}, w...)
+	}
+	return g.call(pick(g, "nn.matmul", "nn.batch_matmul"), a, x, g.constant(g.float, w))
+}
+
+func (g *Gen) squeezeExcite() relay.Expr {
+	x := g.planes()
+	c, r := relay.Tensor(x).Shape[1], g.from(1, 3)
+	dense := g.flip()
+	pooled := g.mid(g.call("nn.global_avg_pool2d", nil, g.other(x)))
+	if dense || g.flip() {
+		axes := []int{2, 3}
+		if g.miss() {
+			axes = []int{2}
+		}
+		pooled = g.mid(g.call("mean", &relay.ReduceAttrs{Axis: axes, Keepdims: !dense || len(axes) == 1}, g.other(x)))
+	}
+	layer := func(y relay.Expr, in, out int) relay.Expr {
+		if dense && len(relay.Tensor(y).Shape) == 2 {
+			y = g.mid(g.call("nn.dense", nil, y, g.weight("OI", map[byte]int{'O': out, 'I': in})))
+		} else {
+			a := &relay.ConvAttrs{Strides: []int{1, 1}, Padding: []int{0, 0, 0, 0}, Dilation: []int{1, 1}, Groups: 1, DataLayout: "NCHW", KernelLayout: "OIHW"}
+			y = g.mid(g.call("nn.conv2d", a, y, g.weight("OIHW", map[byte]int{'O': out, 'I': in, 'H': 1, 'W': 1})))
+		}
+		if g.flip() {
+			y = g.mid(g.call("nn.bias_add", &relay.AxisAttrs{Axis: 1}, y, g.constant(g.float, tensor.Shape{out})))
+		}
+		return y
+	}
+	y := g.unary(pick(g, "nn.relu", "nn.hard_swish", "nn.relu", "tanh"), layer(pooled, c, r))
+	y = layer(y, r, c)
+	if g.flip() {
+		y = g.unary("sigmoid", y)
+	} else {
+		y = g.mid(g.call("nn.hard_sigmoid", &relay.HardSigmoidAttrs{Alpha: 1. / 6, Beta: 0.5}, y))
+	}
+	if s := relay.Tensor(y).Shape; len(s) == 2 {
+		y = g.reshaped(y, s[0], s[1], 1, 1)
+	}
+	return g.mul(x, y)
+}
+
+// chain is a few convolutions with pools, joins and transposes between them.
+func (g *Gen) chain() relay.Expr {
+	x := g.planes()
+	for range g.from(2, 4) {
+		switch g.n(4) {
+		case 0:
+			x = g.unary("nn.relu", x)
+		case 1:
+			x = g.call("transpose", &relay.TransposeAttrs{Axes: g.permutation(len(relay.Tensor(x).Shape))}, x)
+		case 2:
+			x = g.mid(g.call("concatenate", &relay.ConcatAttrs{Axis: 1}, g.tuple(x, g.unary("tanh", x))))
+		default:
+			x = g.heavy(x)
+		}
+	}
+	return x
+}
