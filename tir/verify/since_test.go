@@ -1,11 +1,13 @@
 package verify_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/texel-ml/texel/internal/irgen"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/tirtext"
 	"github.com/texel-ml/texel/tir/verify"
@@ -151,4 +153,42 @@ func TestSince(t *testing.T) {
 			require.EqualError(t, verify.Verify(after), "verify: "+c.want)
 		})
 	}
+}
+
+// TestSinceOfEdits edits random functions, and those again that are legal still. The verdict and its words are those of Verify.
+func TestSinceOfEdits(t *testing.T) {
+	legal, illegal := 0, 0
+	for seed := range uint64(1500) {
+		d := rand.New(rand.NewPCG(seed, 2))
+		before := irgen.Nests(d)
+		if seed%2 == 0 {
+			before = irgen.Make(d, irgen.Options{Points: 300, Tuples: true, Scans: true})
+		}
+		if verify.Verify(before) != nil {
+			continue // some nests are no functions
+		}
+		for range 8 {
+			after := irgen.Edit(d, before)
+			if d.IntN(3) == 0 {
+				after = irgen.Edit(d, after)
+			}
+			err := verify.Verify(after)
+			require.Equal(t, words(err), words(verify.Since(before, after)), "seed %d:\n%s\n%s", seed, tirtext.Print(before), tirtext.Print(after))
+			if err != nil {
+				illegal++
+				continue
+			}
+			legal++
+			before = after
+		}
+	}
+	require.Greater(t, legal, 2500)
+	require.Greater(t, illegal, 2500)
+}
+
+func words(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
