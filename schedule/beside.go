@@ -193,7 +193,7 @@ func (l *lawyer) undisturbed(at int, x *instances, a access) {
 		}
 		side := x.over(fresh, a.side)
 		key := fmt.Sprintf("%s reads %s beside %s", x.block.Name, a.buffer.Name, w.block.Name)
-		if slices.Contains(before, w) || !inOrder(x.loops[fresh:n]) {
+		if slices.Contains(before, w) || !inOrder(x.loops[fresh:n]...) {
 			l.beside(key, x.vars[:n], fresh, side, w.writes(a.buffer, fresh))
 			continue
 		}
@@ -205,7 +205,7 @@ func (l *lawyer) undisturbed(at int, x *instances, a access) {
 }
 
 // inOrder reports whether the iterations of loops run one after the other.
-func inOrder(loops []*tir.For) bool {
+func inOrder(loops ...*tir.For) bool {
 	return !slices.ContainsFunc(loops, func(f *tir.For) bool { return f.Kind != tir.Serial && f.Kind != tir.Unrolled })
 }
 
@@ -249,7 +249,7 @@ func (l *lawyer) fresh(x *instances, a access, before []*instances, most int) in
 				c.By = append(c.By, w.writes(a.buffer, n)...)
 			}
 		}
-		if proof.Check(c) == nil {
+		if l.proven.holds(c) {
 			return n
 		}
 	}
@@ -313,9 +313,9 @@ func (l *lawyer) overwritten(key string, b *tir.Buffer, writers []*instances, fi
 }
 
 // inTurn states that blocks that write one buffer still come one after the other as they did.
-func (l *lawyer) inTurn(before []*instances) {
+func (l *lawyer) inTurn() {
 	at := map[string]int{}
-	for i, x := range before {
+	for i, x := range l.before.runs {
 		at[x.block.Name] = i + 1
 	}
 	for i, v := range l.runs {
@@ -326,7 +326,7 @@ func (l *lawyer) inTurn(before []*instances) {
 			}
 			seen := map[*tir.Buffer]bool{}
 			for _, a := range v.effects {
-				if !a.store || seen[a.buffer] || !w.stores(a.buffer) {
+				if !a.store || seen[a.buffer] || !w.stores(a.buffer) || l.stays(a.buffer) {
 					continue
 				}
 				seen[a.buffer] = true
@@ -341,10 +341,13 @@ func (l *lawyer) inTurn(before []*instances) {
 
 // nothingElse states that blocks write no more than they did, where that shows: elements of results that the program leaves
 // alone, and elements that other blocks write, too.
-func (l *lawyer) nothingElse(program []*instances, results []*tir.Buffer, before []*instances) {
-	for _, b := range results {
+func (l *lawyer) nothingElse() {
+	for _, b := range l.results {
+		if l.stays(b) {
+			continue
+		}
 		var by []proof.Side
-		for _, x := range program {
+		for _, x := range l.program.runs {
 			by = append(by, x.writes(b, 0)...)
 		}
 		for _, x := range l.writers[b] {
@@ -354,13 +357,9 @@ func (l *lawyer) nothingElse(program []*instances, results []*tir.Buffer, before
 			}
 		}
 	}
-	was := map[string]*instances{}
-	for _, x := range before {
-		was[x.block.Name] = x
-	}
 	for _, x := range l.runs {
-		o := was[x.block.Name]
-		if o == nil || !o.known || !x.known || !slices.ContainsFunc(x.effects, func(a access) bool { return a.store && len(l.writers[a.buffer]) > 1 }) {
+		o := l.before.named[x.block.Name]
+		if o == nil || l.same(x) || !o.known || !x.known || !slices.ContainsFunc(x.effects, func(a access) bool { return a.store && len(l.writers[a.buffer]) > 1 }) {
 			continue
 		}
 		if sameIters(o, x) {
@@ -369,14 +368,14 @@ func (l *lawyer) nothingElse(program []*instances, results []*tir.Buffer, before
 				By: []proof.Side{{Vars: o.vars, Where: o.where, Map: o.trail()}}})
 		}
 		if o.block.Init != nil && x.block.Init == nil {
-			l.begun(x, was)
+			l.begun(x, o)
 		}
 	}
 }
 
 // begun states that a new block that writes the initial value for run x does so where x had an instance that did.
-func (l *lawyer) begun(x *instances, was map[string]*instances) {
-	first := *was[x.block.Name]
+func (l *lawyer) begun(x, was *instances) {
+	first := *was
 	first.effects = slices.DeleteFunc(slices.Clone(first.effects), func(a access) bool { return !a.init })
 	for i, iv := range first.block.Iters {
 		if iv.Kind == tir.Reduce {
@@ -385,7 +384,7 @@ func (l *lawyer) begun(x *instances, was map[string]*instances) {
 	}
 	for _, a := range x.effects {
 		for _, w := range l.writers[a.buffer] {
-			if !a.store || !first.stores(a.buffer) || w == x || was[w.block.Name] != nil {
+			if !a.store || !first.stores(a.buffer) || w == x || l.before.named[w.block.Name] != nil {
 				continue
 			}
 			key := fmt.Sprintf("%s begins %s", w.block.Name, x.block.Name)

@@ -498,7 +498,14 @@ func (s *Schedule) writtenBefore(l *level, at int, users []*place, buf *tir.Buff
 // needs checks that what block name reads, which a step has just added, is written before. Where regions do not show it,
 // the claims about the whole function do.
 func (s *Schedule) needs(step, node, name string) bool {
-	for _, o := range Obligations(s.program, s.legal, s.fn) {
+	now := gather(s.fn, s.proven.last)
+	l := s.proven.lawyer(s.program, now, now)
+	for i, x := range now.runs {
+		if x.block.Name == name {
+			l.reads(i, x)
+		}
+	}
+	for _, o := range l.list {
 		if !strings.HasPrefix(o.Key, name+" reads ") {
 			continue
 		}

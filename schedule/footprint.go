@@ -27,7 +27,7 @@ type Touched struct {
 func Footprints(f *tir.Func) []Footprint {
 	var list []Footprint
 	at := map[*tir.Var]int{}
-	runs := gather(f)
+	runs := gather(f, nil).runs
 	for _, x := range runs {
 		for depth, l := range x.loops {
 			if _, done := at[l.Var]; done {

@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/arith"
 	"github.com/texel-ml/texel/tir/proof"
@@ -15,8 +17,9 @@ type instances struct {
 	values  []tir.Expr
 	around  []*instances // of the blocks around it: block, values, loops
 	starts  *instances   // the one of them whose initial value this is a part of
-	where   tir.Expr
-	known   bool // every loop has bounds that are known
+	under   tir.Expr     // the conditions around its realization
+	where   tir.Expr     // those, its own, and those of loops whose bounds depend on others
+	known   bool         // every loop has bounds that are known
 	vars    []proof.Var
 	effects []access
 }
@@ -33,6 +36,7 @@ type access struct {
 // gatherer walks a function in the order of execution.
 type gatherer struct {
 	list  []*instances
+	was   map[any]*instances // of the function before: by realization, and those of blocks around others by name
 	loops []*tir.For
 	env   map[*tir.Var]tir.Expr
 	where tir.Expr
@@ -40,11 +44,51 @@ type gatherer struct {
 	init  *instances // the block whose initial value is being walked
 }
 
-// gather returns the runs of all blocks with statements, in the order of execution.
-func gather(f *tir.Func) []*instances {
-	g := &gatherer{env: map[*tir.Var]tir.Expr{}}
+// gather returns the runs of all blocks with statements, in the order of execution. A run of a function before that stands
+// in f as it did is the same pointer: its realization is, and its loops, blocks and conditions around are alike.
+func gather(f *tir.Func, before *gathered) *gathered {
+	g := &gatherer{env: map[*tir.Var]tir.Expr{}, was: map[any]*instances{}}
+	if before != nil {
+		for _, x := range before.runs {
+			g.was[x.realize] = x
+			for _, o := range x.around {
+				g.was[o.block.Name] = o
+			}
+		}
+	}
 	g.stmt(f.Root().Body)
-	return g.list
+	return newGathered(f, g.list)
+}
+
+// gathered is a function with its runs.
+type gathered struct {
+	fn      *tir.Func
+	runs    []*instances // in the order of execution
+	named   map[string]*instances
+	users   map[*tir.Buffer][]*instances // which runs touch a buffer, in order
+	writers map[*tir.Buffer][]*instances
+	holds   bool // every obligation is fulfilled
+}
+
+func newGathered(f *tir.Func, runs []*instances) *gathered {
+	g := &gathered{fn: f, runs: runs, named: map[string]*instances{}, users: map[*tir.Buffer][]*instances{}, writers: map[*tir.Buffer][]*instances{}}
+	for _, x := range runs {
+		g.named[x.block.Name] = x
+		for _, a := range x.effects {
+			note(g.users, a.buffer, x)
+			if a.store {
+				note(g.writers, a.buffer, x)
+			}
+		}
+	}
+	return g
+}
+
+// note adds a run to those of a buffer, once.
+func note(to map[*tir.Buffer][]*instances, b *tir.Buffer, x *instances) {
+	if list := to[b]; len(list) == 0 || list[len(list)-1] != x {
+		to[b] = append(list, x)
+	}
 }
 
 func (g *gatherer) stmt(s tir.Stmt) {
@@ -72,6 +116,10 @@ func (g *gatherer) stmt(s tir.Stmt) {
 }
 
 func (g *gatherer) realize(r *tir.BlockRealize) {
+	if x := g.again(r); x != nil {
+		g.list = append(g.list, x)
+		return
+	}
 	values := make([]tir.Expr, len(r.Values))
 	for i, v := range r.Values {
 		values[i] = tir.Subst(v, g.env)
@@ -82,14 +130,14 @@ func (g *gatherer) realize(r *tir.BlockRealize) {
 		g.env[iv.Var] = values[i]
 	}
 	if b.Opaque || !holdsBlock(b.Body) {
-		x := &instances{realize: r, block: b, loops: g.loops, values: values, around: g.outer, starts: g.init, where: where}
+		x := &instances{realize: r, block: b, loops: g.loops, values: values, around: g.outer, starts: g.init, under: g.where, where: where}
 		x.ranges(g.env)
 		x.access(g.env)
 		g.list = append(g.list, x)
 		return
 	}
 	old, outer, init := g.where, g.outer, g.init
-	self := &instances{block: b, values: values, loops: g.loops}
+	self := g.enclosing(b, values)
 	g.outer = append(outer[:len(outer):len(outer)], self)
 	defer func() { g.where, g.outer, g.init = old, outer, init }()
 	if b.Init != nil {
@@ -103,6 +151,34 @@ func (g *gatherer) realize(r *tir.BlockRealize) {
 	}
 	g.where, g.init = where, init
 	g.stmt(b.Body)
+}
+
+// again returns the run of a realization when it stood in the function before as it stands here.
+func (g *gatherer) again(r *tir.BlockRealize) *instances {
+	x := g.was[r]
+	if x == nil || x.starts != g.init || !slices.Equal(x.around, g.outer) || !sameLoops(x.loops, g.loops) || !tir.Equal(x.under, g.where) {
+		return nil
+	}
+	delete(g.was, r)
+	return x
+}
+
+// enclosing returns what is known of a block around others, the same as before where it stands as it did.
+func (g *gatherer) enclosing(b *tir.Block, values []tir.Expr) *instances {
+	x := g.was[b.Name]
+	if x == nil || !slices.Equal(x.block.Iters, b.Iters) || !slices.Equal(x.block.Allocs, b.Allocs) ||
+		!slices.EqualFunc(x.values, values, tir.Equal) || !sameLoops(x.loops, g.loops) {
+		return &instances{block: b, values: values, loops: g.loops}
+	}
+	delete(g.was, b.Name)
+	return x
+}
+
+// sameLoops reports whether loops run over the same in the same order; to be unrolled changes nothing of that.
+func sameLoops(a, b []*tir.For) bool {
+	return slices.EqualFunc(a, b, func(f, h *tir.For) bool {
+		return f == h || f.Var == h.Var && (f.Kind == h.Kind || inOrder(f, h)) && f.Thread == h.Thread && tir.Equal(f.Min, h.Min) && tir.Equal(f.Extent, h.Extent)
+	})
 }
 
 // trail is the values of the iteration variables of the blocks around and of the block itself.
@@ -127,12 +203,19 @@ func holdsBlock(s tir.Stmt) bool {
 // ranges makes variables of the loops. A loop whose bounds depend on another has the range of all its values, and a
 // condition.
 func (x *instances) ranges(env map[*tir.Var]tir.Expr) {
-	a := arith.New()
+	var a *arith.Analyzer // for bounds that depend on other loops
 	x.known = true
+	x.vars = make([]proof.Var, 0, len(x.loops))
 	for _, l := range x.loops {
 		from, extent := tir.Subst(l.Min, env), tir.Subst(l.Extent, env)
 		lo, okLo := tir.AsInt(from)
 		n, okN := tir.AsInt(extent)
+		if (!okLo || !okN) && a == nil {
+			a = arith.New()
+			for _, v := range x.vars {
+				a.Bind(v.Var, v.Min, v.Extent)
+			}
+		}
 		if !okLo || !okN {
 			first, _, ok := a.Bounds(from)
 			_, last, ok2 := a.Bounds(tir.Minus(tir.Plus(from, extent), tir.I(1)))
@@ -143,7 +226,9 @@ func (x *instances) ranges(env map[*tir.Var]tir.Expr) {
 			lo, n = first, max(0, last-first+1)
 			x.where = tir.All(x.where, tir.Bin(tir.GE, l.Var, from), tir.Bin(tir.LT, l.Var, tir.Plus(from, extent)))
 		}
-		a.BindExpr(l.Var, from, extent)
+		if a != nil {
+			a.BindExpr(l.Var, from, extent)
+		}
 		x.vars = append(x.vars, proof.Var{Var: l.Var, Min: lo, Extent: n})
 	}
 }

@@ -48,22 +48,31 @@ func keepsOrder(step string, args []Value) bool {
 // prove decides whether the step that was taken keeps the meaning of the function: each obligation holds. One that did not
 // hold before either must be the same still, unless the step leaves everything in its order.
 func (s *Schedule) prove(step string, ordered bool) {
-	if err := s.proven.verify(s.fn); err != nil {
+	p := s.proven
+	if err := p.verify(s.fn); err != nil {
 		s.fail(diag.Internal(step, "", "the step made an illegal function").By(err))
 		return
 	}
+	before := p.of(s.legal)
+	now := gather(s.fn, before)
 	var failed []*Obligation
 	var why []error
-	whole, before := s.proven.program.of(s.program), s.proven.last.of(s.legal)
-	for _, o := range obligations(s.program, whole, before, s.proven.last.of(s.fn)) {
-		if err := s.proven.check(o); err != nil {
+	for _, o := range p.lawyer(s.program, before, now).obligations() {
+		if err := p.check(o); err != nil {
 			failed, why = append(failed, o), append(why, err)
 		}
 	}
-	if len(failed) == 0 {
-		s.proven.verified = s.fn
-		return
+	if len(failed) > 0 {
+		s.judge(step, ordered, failed, why)
 	}
+	if p.last = before; s.err == nil {
+		now.holds = len(failed) == 0
+		p.last, p.verified = now, s.fn
+	}
+}
+
+// judge refuses a step because of obligations that fail, unless they failed before it, too.
+func (s *Schedule) judge(step string, ordered bool, failed []*Obligation, why []error) {
 	known := map[string][]string{}
 	for _, o := range Obligations(s.program, s.legal, s.legal) {
 		if s.proven.check(o) != nil {
@@ -88,11 +97,14 @@ func (o *Obligation) Check() error {
 }
 
 // Discharge returns the claims that fulfil the obligation, or why none do.
-func (o *Obligation) Discharge() ([]*proof.Claim, error) {
+func (o *Obligation) Discharge() ([]*proof.Claim, error) { return o.discharge(proof.Check) }
+
+// discharge is Discharge with claims decided by check.
+func (o *Obligation) discharge(check func(*proof.Claim) error) ([]*proof.Claim, error) {
 	if o.Fault != nil {
 		return nil, o.Fault
 	}
-	err := proof.Check(o.Claim)
+	err := check(o.Claim)
 	if err == nil {
 		return []*proof.Claim{o.Claim}, nil
 	}
@@ -100,7 +112,7 @@ func (o *Obligation) Discharge() ([]*proof.Claim, error) {
 		return nil, err
 	}
 	for _, c := range o.Or {
-		if err := proof.Check(c); err != nil {
+		if err := check(c); err != nil {
 			return nil, err
 		}
 	}
@@ -109,57 +121,82 @@ func (o *Obligation) Discharge() ([]*proof.Claim, error) {
 
 // Obligations returns what must be true of f, in block form, which a step made of before, and steps made of program.
 func Obligations(program, before, f *tir.Func) []*Obligation {
-	return obligations(program, gather(program), gather(before), gather(f))
+	return newProven().lawyer(program, gather(before, nil), gather(f, nil)).obligations()
 }
 
-// obligations is Obligations with what was gathered of the functions.
-func obligations(program *tir.Func, whole, before, runs []*instances) []*Obligation {
-	l := &lawyer{runs: runs, before: map[string]*instances{}, inputs: map[*tir.Buffer]bool{}, outputs: map[*tir.Buffer]bool{}, writers: map[*tir.Buffer][]*instances{}}
-	for _, x := range before {
-		l.before[x.block.Name] = x
+// lawyer states the obligations of a function.
+type lawyer struct {
+	*gathered                              // the function
+	before    *gathered                    // of which a step made it
+	program   *gathered                    // of which steps made that
+	were      map[*tir.Buffer][]*instances // the users of buffers where every obligation is fulfilled: those of the same are left out
+	results   []*tir.Buffer
+	proven    *proven
+	list      []*Obligation
+	about     []*instances // the run that is looked at
+}
+
+// lawyer returns one for what a step made of before, and steps of the program.
+func (p *proven) lawyer(program *tir.Func, before, now *gathered) *lawyer {
+	if p.program == nil {
+		p.program = gather(program, nil)
 	}
-	for _, b := range program.Params {
-		l.inputs[b] = true
+	l := &lawyer{gathered: now, before: before, program: p.program, results: program.Params[len(program.Params)-program.Outputs:], proven: p}
+	if before.holds {
+		l.were = before.users
 	}
-	results := program.Params[len(program.Params)-program.Outputs:]
-	for _, b := range results {
-		l.outputs[b] = true
-	}
-	for _, x := range l.runs {
-		seen := map[*tir.Buffer]bool{}
-		for _, a := range x.effects {
-			if a.store && !seen[a.buffer] {
-				seen[a.buffer] = true
-				l.writers[a.buffer] = append(l.writers[a.buffer], x)
-			}
-		}
-	}
+	return l
+}
+
+// obligations states all of them, but those that are about what stays as it is. An obligation is about a run or about a
+// buffer, and depends on the runs that touch the same buffers alone, and on what these were before the step.
+func (l *lawyer) obligations() []*Obligation {
 	for i, x := range l.runs {
-		l.about = l.runs[i : i+1]
-		if !x.known { // nothing is claimed of its loops: what touches its buffers must stay as it is
-			l.about = l.touching(x)
+		if l.same(x) {
+			continue
 		}
+		l.lookAt(i)
 		l.domain(x)
 		l.reads(i, x)
 	}
 	l.about = nil
-	for _, b := range results {
-		l.result(whole, b)
-		l.overwritten("result "+b.Name, b, l.writers[b], nil)
+	for _, b := range l.results {
+		if !l.stays(b) {
+			l.result(b)
+			l.overwritten("result "+b.Name, b, l.writers[b], nil)
+		}
 	}
-	l.nothingElse(whole, results, before)
-	l.inTurn(before)
+	l.nothingElse()
+	l.inTurn()
 	l.races()
 	return l.list
 }
 
+// stays reports whether a buffer is touched by the very runs of before in the same order, so that what is stated of it holds.
+func (l *lawyer) stays(b *tir.Buffer) bool {
+	return l.were != nil && slices.Equal(l.were[b], l.users[b])
+}
+
+// same reports whether all buffers that a run touches stay, so that it is a run of before too, and what is stated of it holds.
+func (l *lawyer) same(x *instances) bool {
+	return len(x.effects) > 0 && !slices.ContainsFunc(x.effects, func(a access) bool { return !l.stays(a.buffer) })
+}
+
+// lookAt says what the obligations that follow are about.
+func (l *lawyer) lookAt(i int) {
+	l.about = l.runs[i : i+1]
+	if x := l.runs[i]; !x.known { // nothing is claimed of its loops: what touches its buffers must stay as it is
+		l.about = l.touching(x)
+	}
+}
+
 // result states that what the program writes of a result is still written.
-func (l *lawyer) result(program []*instances, b *tir.Buffer) {
+func (l *lawyer) result(b *tir.Buffer) {
 	var now []proof.Side
 	for _, w := range l.writers[b] {
 		now = append(now, w.writes(b, 0)...)
 	}
-	for _, x := range program {
+	for _, x := range l.program.runs {
 		for _, s := range x.writes(b, 0) {
 			key := "result " + b.Name + " of " + x.block.Name
 			l.claim(key, &proof.Claim{Kind: proof.Cover, Subject: key, Side: s, By: now})
@@ -199,16 +236,6 @@ func sameSide(a, b proof.Side) bool {
 		}
 	}
 	return slices.EqualFunc(a.Map, b.Map, tir.Equal)
-}
-
-type lawyer struct {
-	runs    []*instances
-	before  map[string]*instances // by the name of the block
-	inputs  map[*tir.Buffer]bool
-	outputs map[*tir.Buffer]bool
-	writers map[*tir.Buffer][]*instances
-	list    []*Obligation
-	about   []*instances // the run that is looked at
 }
 
 func (l *lawyer) claim(key string, c *proof.Claim) {
@@ -269,7 +296,7 @@ func (l *lawyer) each(key string, c *proof.Claim, x *instances) {
 		once.Map = x.trail()
 	}
 	or := []*proof.Claim{&once}
-	if b := l.before[x.block.Name]; b != nil && b.known && sameIters(b, x) {
+	if b := l.before.named[x.block.Name]; b != nil && b.known && sameIters(b, x) {
 		or = append(or, &proof.Claim{Kind: proof.Cover, Subject: c.Subject, Side: proof.Side{Vars: b.vars, Where: b.where, Map: b.trail()},
 			By: []proof.Side{{Vars: x.vars, Where: x.where, Map: x.trail()}}})
 	}
@@ -473,7 +500,7 @@ func (l *lawyer) started(x *instances, a access, o *instances) {
 func (l *lawyer) covered(at int, x *instances, a access) {
 	key := fmt.Sprintf("%s reads %s", x.block.Name, a.buffer.Name)
 	if len(l.writers[a.buffer]) == 0 {
-		if !l.inputs[a.buffer] {
+		if !slices.Contains(l.program.fn.Params, a.buffer) {
 			l.fault(key, "block %s reads %s, which nothing writes", x.block.Name, a.buffer.Name)
 		}
 		return
@@ -648,10 +675,12 @@ func (l *lawyer) races() {
 		inside := map[*instances]bool{}
 		for _, x := range g.runs {
 			inside[x] = true
-			l.drives(g.loop, x)
+			if !l.same(x) {
+				l.drives(g.loop, x)
+			}
 		}
-		for _, b := range l.buffersWritten(g.runs) {
-			if !l.private(b, inside) {
+		for _, b := range buffersWritten(g.runs) {
+			if !l.stays(b) && !l.private(b, inside) {
 				l.distinct(g.loop, g.at, b, g.runs)
 			}
 		}
@@ -680,7 +709,7 @@ func (l *lawyer) drives(f *tir.For, x *instances) {
 	}
 }
 
-func (l *lawyer) buffersWritten(runs []*instances) []*tir.Buffer {
+func buffersWritten(runs []*instances) []*tir.Buffer {
 	var list []*tir.Buffer
 	seen := map[*tir.Buffer]bool{}
 	for _, x := range runs {
@@ -697,17 +726,10 @@ func (l *lawyer) buffersWritten(runs []*instances) []*tir.Buffer {
 // private reports whether a buffer that is no result is touched inside only: each iteration has its own, since what it
 // reads it has written. Global memory is one for all.
 func (l *lawyer) private(b *tir.Buffer, inside map[*instances]bool) bool {
-	if l.outputs[b] || b.Scope == tir.Global || b.Scope == tir.Texture {
+	if slices.Contains(l.results, b) || b.Scope == tir.Global || b.Scope == tir.Texture {
 		return false
 	}
-	for _, x := range l.runs {
-		for _, a := range x.effects {
-			if a.buffer == b && !inside[x] {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.users[b], func(x *instances) bool { return !inside[x] })
 }
 
 func (l *lawyer) distinct(f *tir.For, at int, b *tir.Buffer, runs []*instances) {

@@ -3,34 +3,34 @@ package schedule
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/proof"
 	"github.com/texel-ml/texel/tir/verify"
 )
 
-// proven remembers the obligations that were found fulfilled, since most steps leave most of them as they are, and what was
-// gathered of functions.
+// proven is what is known of a schedule's functions. Most steps leave most of what must be proven as it is.
 type proven struct {
-	program, last gathered
-	verified      *tir.Func // the last function that was found legal
-	done          map[string]bool
-	ids           map[any]uint64 // of variables and buffers
-	buf           []byte
+	program  *gathered       // what the schedule began with
+	last     *gathered       // what the last step left that was proven
+	verified *tir.Func       // the same, or what a step left before it
+	decided  map[string]bool // the claims that were decided, and whether they hold
+	ids      map[any]uint64  // of variables and buffers
+	buf      []byte
 }
 
-// gathered is a function with what was gathered of it.
-type gathered struct {
-	fn   *tir.Func
-	runs []*instances
-}
-
-// of returns what is gathered of f, which most times is the function that it was asked of last.
-func (g *gathered) of(f *tir.Func) []*instances {
-	if g.fn != f {
-		g.fn, g.runs = f, gather(f)
+// of returns what is gathered of f. Where its runs are those of the last function, so are its obligations.
+func (p *proven) of(f *tir.Func) *gathered {
+	if p.last == nil {
+		return gather(f, nil)
 	}
-	return g.runs
+	if p.last.fn == f {
+		return p.last
+	}
+	g := gather(f, p.last)
+	g.holds = p.last.holds && slices.Equal(g.runs, p.last.runs)
+	return g
 }
 
 // verify returns why f is not legal.
@@ -41,55 +41,66 @@ func (p *proven) verify(f *tir.Func) error {
 	return verify.Since(p.verified, f)
 }
 
-func newProven() *proven { return &proven{done: map[string]bool{}, ids: map[any]uint64{}} }
+func newProven() *proven { return &proven{decided: map[string]bool{}, ids: map[any]uint64{}} }
 
-// check decides an obligation, once for the same claim.
+// check decides an obligation, a claim that holds once.
 func (p *proven) check(o *Obligation) error {
-	if o.Fault != nil {
-		return o.Fault
-	}
-	if p.write(o); p.done[string(p.buf)] {
+	_, err := o.discharge(p.decide)
+	return err
+}
+
+// decide is proof.Check, of a claim that holds once.
+func (p *proven) decide(c *proof.Claim) error {
+	if p.key(c); p.decided[string(p.buf)] {
 		return nil
 	}
-	err := o.Check()
-	if err == nil {
-		p.done[string(p.buf)] = true
-	}
+	err := proof.Check(c)
+	p.decided[string(p.buf)] = err == nil
 	return err
+}
+
+// holds is decide for those who do not ask why not.
+func (p *proven) holds(c *proof.Claim) bool {
+	p.key(c)
+	holds, done := p.decided[string(p.buf)]
+	return holds || !done && p.decide(c) == nil
 }
 
 // text is the same for the same claims over the same variables, about blocks in the same loops.
 func (p *proven) text(o *Obligation) string {
-	p.write(o)
+	p.buf = p.buf[:0]
+	if o.Fault != nil {
+		p.buf = append(p.buf, o.Fault.Error()...)
+	} else {
+		p.claim(o.Claim)
+		for _, c := range o.Or {
+			p.claim(c)
+		}
+	}
 	for _, x := range o.runs {
 		p.buf = append(p.buf, x.block.Name...)
 		for _, f := range x.loops {
 			p.id(f.Var)
-			p.number(int64(f.Kind))
+			if kind := f.Kind; inOrder(f) {
+				p.number(int64(tir.Serial))
+			} else {
+				p.number(int64(kind))
+			}
 		}
 		for _, v := range x.values {
 			p.expr(v)
 		}
-		if x.where != nil {
-			p.expr(x.where)
-		}
+		p.expr(x.where)
 	}
 	return string(p.buf)
 }
 
-func (p *proven) write(o *Obligation) {
-	p.buf = p.buf[:0]
-	if o.Fault != nil {
-		p.buf = append(p.buf, o.Fault.Error()...)
-		return
-	}
-	p.claim(o.Claim)
-	for _, c := range o.Or {
-		p.claim(c)
-	}
-}
-
 // The methods below write a claim as bytes: the same for the same claim over the same variables, however it was built.
+
+func (p *proven) key(c *proof.Claim) {
+	p.buf = p.buf[:0]
+	p.claim(c)
+}
 
 func (p *proven) number(n int64) { p.buf = binary.AppendVarint(p.buf, n) }
 
@@ -114,9 +125,7 @@ func (p *proven) claim(c *proof.Claim) {
 	for _, n := range c.Range {
 		p.number(n)
 	}
-	if c.Loop != nil {
-		p.id(c.Loop)
-	}
+	p.id(c.Loop)
 }
 
 func (p *proven) vars(list []proof.Var) {
@@ -134,14 +143,14 @@ func (p *proven) side(s proof.Side) {
 	for _, e := range s.Map {
 		p.expr(e)
 	}
-	if s.Where != nil {
-		p.expr(s.Where)
-	}
+	p.expr(s.Where)
 }
 
 // expr writes an expression, operators before their operands.
 func (p *proven) expr(e tir.Expr) {
 	switch n := e.(type) {
+	case nil:
+		p.buf = append(p.buf, '-')
 	case *tir.Var:
 		p.buf = append(p.buf, 'v')
 		p.id(n)
