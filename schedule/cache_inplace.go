@@ -62,7 +62,7 @@ func (s *Schedule) CacheInplace(b Block, n int, scope tir.Scope) (fill, back Blo
 	l.insert(at+1, s.copy(out, c, c.to, buf, l.loops))
 	l.insert(at, s.copy(in, c, buf, c.to, l.loops))
 	s.setLevel(l, c.to)
-	if !written && !s.needs(step, b.name, in) {
+	if !s.unshared(step, b.name, c.to) || !written && !s.needs(step, b.name, in) {
 		return Block{}, Block{}
 	}
 	fill, back = s.blockNamed(in), s.blockNamed(out)

@@ -106,7 +106,7 @@ func (s *Schedule) readThrough(step string, b Block, buf *tir.Buffer, scope tir.
 	name := s.blockName(c.to.Name)
 	l.insert(first, s.copy(name, c, buf, c.to, l.loops))
 	s.setLevel(l, c.to)
-	if !written && !s.needs(step, b.name, name) {
+	if !s.unshared(step, b.name, c.to) || !written && !s.needs(step, b.name, name) {
 		return ""
 	}
 	return name

@@ -122,7 +122,7 @@ func (s *Schedule) writeThrough(step string, b Block, buf *tir.Buffer, scope tir
 	for _, u := range outside {
 		s.swap(u.realize, c.use(u.realize))
 	}
-	if !part.exact && !s.needs(step, b.name, name) {
+	if !s.unshared(step, b.name, c.to) || !part.exact && !s.needs(step, b.name, name) {
 		return ""
 	}
 	return name

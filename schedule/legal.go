@@ -680,7 +680,7 @@ func (l *lawyer) races() {
 			}
 		}
 		for _, b := range buffersWritten(g.runs) {
-			if !l.stays(b) && !l.private(b, inside) {
+			if !l.stays(b) && !l.private(b, g.loop, inside) {
 				l.distinct(g.loop, g.at, b, g.runs)
 			}
 		}
@@ -723,10 +723,10 @@ func buffersWritten(runs []*instances) []*tir.Buffer {
 	return list
 }
 
-// private reports whether a buffer that is no result is touched inside only: each iteration has its own, since what it
-// reads it has written. Global memory is one for all.
-func (l *lawyer) private(b *tir.Buffer, inside map[*instances]bool) bool {
-	if slices.Contains(l.results, b) || b.Scope == tir.Global || b.Scope == tir.Texture {
+// private reports whether each iteration of a loop has a buffer for itself, which is no result and is touched inside only: what
+// it reads of it, it has written.
+func (l *lawyer) private(b *tir.Buffer, f *tir.For, inside map[*instances]bool) bool {
+	if slices.Contains(l.results, b) || !ownsMemory(f.Kind, f.Thread, b.Scope) {
 		return false
 	}
 	return !slices.ContainsFunc(l.users[b], func(x *instances) bool { return !inside[x] })

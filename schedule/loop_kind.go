@@ -110,15 +110,24 @@ func (f *flow) written() []*tir.Buffer {
 }
 
 // onlyInside reports whether each iteration of the loop at p, of the given kind, has a buffer for itself: every access is
-// inside. Global memory and textures are one for all; a shared buffer is one for each work-group.
+// inside.
 func (s *Schedule) onlyInside(p *place, buf *tir.Buffer, kind tir.LoopKind, thread string) bool {
-	switch {
-	case slices.Contains(s.fn.Params, buf) || buf.Scope == tir.Global || buf.Scope == tir.Texture:
-		return false
-	case buf.Scope == tir.Shared && kind != tir.Parallel && !(kind == tir.Bound && strings.HasPrefix(thread, "blockIdx.")):
+	if slices.Contains(s.fn.Params, buf) || !ownsMemory(kind, thread, buf.Scope) {
 		return false
 	}
 	return accessesOf(s.fn.Root().Body, buf) == accessesOf(p.loop, buf)
+}
+
+// ownsMemory reports whether each iteration of a loop has memory of a scope for itself. Global memory and textures are one for
+// all; shared memory is one for each work-group.
+func ownsMemory(kind tir.LoopKind, thread string, scope tir.Scope) bool {
+	switch scope {
+	case tir.Global, tir.Texture:
+		return false
+	case tir.Shared:
+		return kind == tir.Parallel || kind == tir.Bound && strings.HasPrefix(thread, "blockIdx.")
+	}
+	return true
 }
 
 // accessesOf is how many loads and stores below root access buf.
@@ -224,12 +233,21 @@ func (s *Schedule) sharedBy(which func(buf *tir.Buffer) bool) string {
 				return fmt.Sprintf("iterations of the %v loop %s may share %s: %s", l.Kind, l.Var.Name, buf.Name, what)
 			}
 			if x, y := f.meet(buf, []*tir.For{l}, false); x != nil {
-				return fmt.Sprintf("iterations of the %v loop %s would share %s: block %s writes what block %s accesses in another one; wanted a buffer that each has for itself, in scratch, local or shared memory and used inside alone",
+				return fmt.Sprintf("iterations of the %v loop %s would share %s: block %s writes what block %s accesses in another one; wanted a buffer of which each has its own, used inside alone: in scratch or local memory, or where each is a work-group, in shared memory",
 					l.Kind, l.Var.Name, buf.Name, x.realize.Block.Name, y.realize.Block.Name)
 			}
 		}
 	}
 	return ""
+}
+
+// unshared reports whether no iterations of a parallel, vectorized or bound loop share a buffer; it refuses the step where they do.
+func (s *Schedule) unshared(step, node string, buf *tir.Buffer) bool {
+	why := s.sharedBy(func(b *tir.Buffer) bool { return b == buf })
+	if why != "" {
+		s.refuse(step, node, "%s", why)
+	}
+	return why == ""
 }
 
 // kindsAround says why iterations of a parallel, vectorized or bound loop around a block may not run at the same time any

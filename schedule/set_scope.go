@@ -65,8 +65,7 @@ func (s *Schedule) setScope(b Block, n int, scope tir.Scope, args []Value) {
 		}
 	}
 	s.replaceBuffer(buf, &to)
-	if why := s.sharedBy(func(buf *tir.Buffer) bool { return buf == &to }); why != "" {
-		s.refuse(step, b.name, "%s", why)
+	if !s.unshared(step, b.name, &to) {
 		return
 	}
 	s.record(step, args)
