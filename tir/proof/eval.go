@@ -34,6 +34,9 @@ func (ev *evaluator) compile(e tir.Expr) (number, bool) {
 			return f(p)
 		}, ok1 && ok2 && ok3
 	case *tir.Binary:
+		if f, ok := ev.sum(n); ok {
+			return f, true
+		}
 		a, ok1 := ev.compile(n.A)
 		b, ok2 := ev.compile(n.B)
 		if !ok1 || !ok2 {
@@ -44,15 +47,46 @@ func (ev *evaluator) compile(e tir.Expr) (number, bool) {
 	return nil, false
 }
 
-func (ev *evaluator) binary(op tir.BinaryOp, a, b number) (number, bool) {
-	truth := func(f func(x, y int64) bool) (number, bool) {
-		return func(p []int64) int64 {
-			if f(a(p), b(p)) {
-				return 1
-			}
-			return 0
-		}, true
+// sum compiles a sum of variables times numbers, as most indices are. It wraps around as the operators of the sum do.
+func (ev *evaluator) sum(e tir.Expr) (number, bool) {
+	type term struct {
+		slot   int
+		factor int64
 	}
+	var terms []term
+	c := int64(0)
+	for _, t := range addends(e, 1, nil) {
+		switch n := t.expr.(type) {
+		case *tir.Int:
+			c += t.factor * n.Value
+		case *tir.Var:
+			i, ok := ev.slot[n]
+			if !ok {
+				return nil, false
+			}
+			terms = append(terms, term{i, t.factor})
+		default:
+			return nil, false
+		}
+	}
+	return func(p []int64) int64 {
+		sum := c
+		for _, t := range terms {
+			sum += t.factor * p[t.slot]
+		}
+		return sum
+	}, true
+}
+
+// asNumber is 1 for true.
+func asNumber(t bool) int64 {
+	if t {
+		return 1
+	}
+	return 0
+}
+
+func (ev *evaluator) binary(op tir.BinaryOp, a, b number) (number, bool) {
 	divide := func(f func(x, y int64) int64) (number, bool) {
 		return func(p []int64) int64 {
 			y := b(p)
@@ -83,17 +117,17 @@ func (ev *evaluator) binary(op tir.BinaryOp, a, b number) (number, bool) {
 	case tir.FloorMod:
 		return divide(func(x, y int64) int64 { return x - y*floorDiv(x, y) })
 	case tir.EQ:
-		return truth(func(x, y int64) bool { return x == y })
+		return func(p []int64) int64 { return asNumber(a(p) == b(p)) }, true
 	case tir.NE:
-		return truth(func(x, y int64) bool { return x != y })
+		return func(p []int64) int64 { return asNumber(a(p) != b(p)) }, true
 	case tir.LT:
-		return truth(func(x, y int64) bool { return x < y })
+		return func(p []int64) int64 { return asNumber(a(p) < b(p)) }, true
 	case tir.LE:
-		return truth(func(x, y int64) bool { return x <= y })
+		return func(p []int64) int64 { return asNumber(a(p) <= b(p)) }, true
 	case tir.GT:
-		return truth(func(x, y int64) bool { return x > y })
+		return func(p []int64) int64 { return asNumber(a(p) > b(p)) }, true
 	case tir.GE:
-		return truth(func(x, y int64) bool { return x >= y })
+		return func(p []int64) int64 { return asNumber(a(p) >= b(p)) }, true
 	case tir.And:
 		return func(p []int64) int64 {
 			if a(p) == 0 {
