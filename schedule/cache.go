@@ -424,7 +424,7 @@ func (c *cache) use(st tir.Stmt) tir.Stmt {
 	if c.own {
 		return shifted(c.buf, c.to, c.box).in(st)
 	}
-	return withBuffer(st, c.buf, c.to)
+	return tir.ReplaceBuffer(st, c.buf, c.to, nil)
 }
 
 // copy returns the loops of a block that copies the part of from into to, element by element; one of them is the cache

@@ -21,7 +21,7 @@ func (s *Schedule) copyOf(st tir.Stmt, name func(old string) string) tir.Stmt {
 	}
 	out := tir.SubstStmt(c.stmt(st), c.vars)
 	for _, b := range c.allocs {
-		out = withBuffer(out, b[0], b[1])
+		out = tir.ReplaceBuffer(out, b[0], b[1], nil)
 	}
 	return out
 }

@@ -243,7 +243,7 @@ func realizesIn(st tir.Stmt) []*place {
 
 // replaceBuffer puts to in from's place everywhere: parameters are never replaced this way, allocations are.
 func (s *Schedule) replaceBuffer(from, to *tir.Buffer) {
-	body := withBuffer(s.fn.Root().Body, from, to)
+	body := tir.ReplaceBuffer(s.fn.Root().Body, from, to, nil)
 	allocs := append([]*tir.Buffer{}, s.fn.Root().Allocs...)
 	for i, b := range allocs {
 		if b == from {
@@ -251,48 +251,6 @@ func (s *Schedule) replaceBuffer(from, to *tir.Buffer) {
 		}
 	}
 	s.setRoot(body, allocs)
-}
-
-// withBuffer returns st with buffer from replaced by to, in accesses and in declared regions.
-func withBuffer(st tir.Stmt, from, to *tir.Buffer) tir.Stmt {
-	m := &tir.Mapper{
-		Expr: func(e tir.Expr) tir.Expr {
-			if l, ok := e.(*tir.Load); ok && l.Buffer == from {
-				return &tir.Load{Buffer: to, Indices: l.Indices}
-			}
-			return e
-		},
-		Stmt: func(st tir.Stmt) tir.Stmt {
-			switch n := st.(type) {
-			case *tir.Store:
-				if n.Buffer == from {
-					return &tir.Store{Buffer: to, Indices: n.Indices, Value: n.Value}
-				}
-			case *tir.BlockRealize:
-				b := *n.Block
-				b.Reads, b.Writes = renamed(b.Reads, from, to), renamed(b.Writes, from, to)
-				for i, own := range b.Allocs {
-					if own == from {
-						b.Allocs = append([]*tir.Buffer{}, b.Allocs...)
-						b.Allocs[i] = to
-					}
-				}
-				return &tir.BlockRealize{Values: n.Values, Where: n.Where, Block: &b}
-			}
-			return st
-		},
-	}
-	return m.MapStmt(st)
-}
-
-func renamed(list []tir.Region, from, to *tir.Buffer) []tir.Region {
-	out := append([]tir.Region{}, list...)
-	for i, r := range out {
-		if r.Buffer == from {
-			out[i].Buffer = to
-		}
-	}
-	return out
 }
 
 func reads(b *tir.Block, buf *tir.Buffer) bool {

@@ -168,7 +168,7 @@ func (r *rounding) replaceBuffers() {
 	allocs := slices.Clone(r.s.fn.Root().Allocs)
 	for i, b := range allocs {
 		if to := r.longer[b]; to != nil {
-			body, allocs[i] = withBuffer(body, b, to), to
+			body, allocs[i] = tir.ReplaceBuffer(body, b, to, nil), to
 		}
 	}
 	r.s.setRoot(body, allocs)

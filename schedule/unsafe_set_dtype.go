@@ -56,9 +56,7 @@ func (s *Schedule) UnsafeSetDType(b Block, n int, d tensor.DType) {
 					return &tir.Store{Buffer: &to, Indices: x.Indices, Value: &tir.Cast{DType: d, A: x.Value}}
 				}
 			case *tir.BlockRealize:
-				c := *x.Block
-				c.Reads, c.Writes = renamed(c.Reads, from, &to), renamed(c.Writes, from, &to)
-				return &tir.BlockRealize{Values: x.Values, Where: x.Where, Block: &c}
+				return &tir.BlockRealize{Values: x.Values, Where: x.Where, Block: x.Block.WithBuffer(from, &to)}
 			}
 			return st
 		},

@@ -1,5 +1,7 @@
 package tir
 
+import "slices"
+
 // Mapper rewrites trees. Expr and Stmt, where set, get each node after its children were rewritten (the same pointer
 // when none changed) and return what stands there. Enter, where set, may replace a statement before its children are
 // visited: when it returns true its result is taken as it is.
@@ -190,8 +192,8 @@ func substituter(to map[*Var]Expr) *Mapper {
 	}}
 }
 
-// ReplaceBuffer returns s with buffer from replaced by to in loads, stores and regions; index maps the indices, nil
-// keeps them.
+// ReplaceBuffer returns s with buffer from replaced by to in loads, stores and allocations, and in what blocks declare.
+// index maps the indices of loads and stores, nil keeps them; the ranges of regions stay.
 func ReplaceBuffer(s Stmt, from, to *Buffer, index func([]Expr) []Expr) Stmt {
 	at := func(idx []Expr) []Expr {
 		if index == nil {
@@ -217,8 +219,38 @@ func ReplaceBuffer(s Stmt, from, to *Buffer, index func([]Expr) []Expr) Stmt {
 			if s.Buffer == from {
 				return &Allocate{to, s.Attrs, s.Body}
 			}
+		case *BlockRealize:
+			if b := s.Block.WithBuffer(from, to); b != s.Block {
+				return &BlockRealize{s.Values, s.Where, b}
+			}
 		}
 		return s
 	}
 	return m.MapStmt(s)
+}
+
+// WithBuffer returns b with buffer from replaced by to in the regions and allocations that it declares; b itself where it
+// declares none of from.
+func (b *Block) WithBuffer(from, to *Buffer) *Block {
+	c := *b
+	changed := false
+	replaced := func(list []Region) []Region {
+		list = slices.Clone(list)
+		for i := range list {
+			if list[i].Buffer == from {
+				list[i].Buffer, changed = to, true
+			}
+		}
+		return list
+	}
+	c.Reads, c.Writes, c.Allocs = replaced(b.Reads), replaced(b.Writes), slices.Clone(b.Allocs)
+	for i, a := range c.Allocs {
+		if a == from {
+			c.Allocs[i], changed = to, true
+		}
+	}
+	if !changed {
+		return b
+	}
+	return &c
 }

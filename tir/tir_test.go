@@ -67,6 +67,51 @@ func TestSubst(t *testing.T) {
 	require.Same(t, loop.Body, SubstStmt(loop.Body, map[*Var]Expr{k: loop.Var}), "nothing to replace")
 }
 
+// TestReplaceBuffer replaces a buffer everywhere, in what blocks declare and allocations too, and leaves the original as it is.
+func TestReplaceBuffer(t *testing.T) {
+	uses := func(s Stmt, b *Buffer) (n int) {
+		count := func(list []Region) {
+			for _, r := range list {
+				if r.Buffer == b {
+					n++
+				}
+			}
+		}
+		Walk(s, func(x any) bool {
+			switch x := x.(type) {
+			case *Load:
+				count([]Region{{Buffer: x.Buffer}})
+			case *Store:
+				count([]Region{{Buffer: x.Buffer}})
+			case *Allocate:
+				count([]Region{{Buffer: x.Buffer}})
+			case *BlockRealize:
+				count(x.Block.Reads)
+				count(x.Block.Writes)
+				for _, a := range x.Block.Allocs {
+					count([]Region{{Buffer: a}})
+				}
+			}
+			return true
+		})
+		return n
+	}
+	s := everyNode()
+	block := s.(*Seq).Stmts[1].(*For).Body.(*BlockRealize).Block
+	for b, want := range map[*Buffer]int{block.Reads[0].Buffer: 4, block.Allocs[0]: 6} {
+		c := *b
+		to := ReplaceBuffer(s, b, &c, nil)
+		require.Equal(t, want, uses(s, b), b.Name)
+		require.Equal(t, want, uses(to, &c), b.Name)
+		require.Zero(t, uses(to, b), b.Name)
+		require.Same(t, s, ReplaceBuffer(s, &c, b, nil), "nothing to replace")
+		require.Same(t, block, block.WithBuffer(&c, b))
+	}
+	a := block.Reads[0].Buffer
+	turned := ReplaceBuffer(s, a, a, func(i []Expr) []Expr { return []Expr{i[1], i[0]} }).(*Seq)
+	require.Equal(t, []Expr{I(0), block.Iters[0].Var}, turned.Stmts[1].(*For).Body.(*BlockRealize).Block.Body.(*Store).Value.(*Load).Indices)
+}
+
 // TestBinFolds compares the constants that Bin folds with Go's arithmetic, floored division by the definition.
 func TestBinFolds(t *testing.T) {
 	for _, c := range []struct {

@@ -134,55 +134,33 @@ func withSmallerExtents(f *tir.Func) []func() *tir.Func {
 
 // withExtent replaces the number from by to in shapes, domains, and index expressions.
 func withExtent(f *tir.Func, from, to int) *tir.Func {
-	buffers := map[*tir.Buffer]*tir.Buffer{}
+	body := f.Root().Body
 	sized := func(list []*tir.Buffer) []*tir.Buffer {
-		out := make([]*tir.Buffer, len(list))
+		list = slices.Clone(list)
 		for i, b := range list {
-			c := *b
-			c.Shape = slices.Clone(b.Shape)
-			for d, n := range c.Shape {
-				if n == from {
-					c.Shape[d] = to
+			if slices.Contains(b.Shape, from) {
+				c := *b
+				c.Shape = slices.Clone(b.Shape)
+				for d, n := range c.Shape {
+					if n == from {
+						c.Shape[d] = to
+					}
 				}
+				body, list[i] = tir.ReplaceBuffer(body, b, &c, nil), &c
 			}
-			if buffers[b] == nil {
-				buffers[b] = &c
-			}
-			out[i] = buffers[b]
 		}
-		return out
-	}
-	of := func(b *tir.Buffer) *tir.Buffer {
-		if c := buffers[b]; c != nil {
-			return c
-		}
-		return b
+		return list
 	}
 	params, allocs := sized(f.Params), sized(f.Root().Allocs)
-	regions := func(list []tir.Region) []tir.Region {
-		out := slices.Clone(list)
-		for i := range out {
-			out[i].Buffer = of(out[i].Buffer)
-		}
-		return out
-	}
 	m := &tir.Mapper{
 		Expr: func(e tir.Expr) tir.Expr {
-			switch n := e.(type) {
-			case *tir.Int:
-				if n.DType == tensor.Int64 && n.Value == int64(from) {
-					return tir.I(to)
-				}
-			case *tir.Load:
-				return &tir.Load{Buffer: of(n.Buffer), Indices: n.Indices}
+			if n, ok := e.(*tir.Int); ok && n.DType == tensor.Int64 && n.Value == int64(from) {
+				return tir.I(to)
 			}
 			return e
 		},
 		Stmt: func(s tir.Stmt) tir.Stmt {
-			switch n := s.(type) {
-			case *tir.Store:
-				return &tir.Store{Buffer: of(n.Buffer), Indices: n.Indices, Value: n.Value}
-			case *tir.BlockRealize:
+			if n, ok := s.(*tir.BlockRealize); ok {
 				b := *n.Block
 				b.Iters = slices.Clone(b.Iters)
 				for i := range b.Iters {
@@ -190,13 +168,12 @@ func withExtent(f *tir.Func, from, to int) *tir.Func {
 						b.Iters[i].Extent = to
 					}
 				}
-				b.Reads, b.Writes = regions(b.Reads), regions(b.Writes)
 				return &tir.BlockRealize{Values: n.Values, Where: n.Where, Block: &b}
 			}
 			return s
 		},
 	}
-	return withRoot(f, params, f.Outputs, allocs, m.MapStmt(f.Root().Body))
+	return withRoot(f, params, f.Outputs, allocs, m.MapStmt(body))
 }
 
 // withSimplerStores replaces the value of one store by one of its parts, or by a constant.
