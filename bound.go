@@ -105,6 +105,9 @@ func (b *deviation) call(c *relay.Call, v relay.Value) {
 	if integer && sum > 0 {
 		sum = math.Ceil(sum) // rounded to integers: the next one where the exact value is near a half
 	}
+	if sum > 0 && out != nil && out.DType.IsFloat() && out.DType.IsStorage() {
+		sum += tensor.Epsilon(out.DType) * x.high // likewise the next number of a narrow float
+	}
 	b.err[c] = sum
 }
 

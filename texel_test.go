@@ -82,7 +82,7 @@ func TestSqueezenetKnowsThePictures(t *testing.T) {
 
 // TestEveryLevelIsRight holds every layer of the fixtures against the float64 evaluator, at every level.
 func TestEveryLevelIsRight(t *testing.T) {
-	for _, name := range []string{"relu", "mlp", "net", "nms", "external", "default", "constant"} {
+	for _, name := range []string{"relu", "mlp", "net", "nms", "external", "default", "constant", "narrow"} {
 		for level := texel.Opt0; level <= texel.Opt3; level++ {
 			c, err := texel.Compile(context.Background(), fixture(name), texel.Options{OptLevel: level, Verify: true})
 			require.NoError(t, err, "%s at %d", name, level.Number())

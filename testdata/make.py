@@ -18,10 +18,10 @@ def ints(name, *values):
     return numpy_helper.from_array(np.array(values, np.int64), name)
 
 
-def save(name, nodes, inputs, outputs, initializers=(), **keys):
+def save(name, nodes, inputs, outputs, initializers=(), opset=17, ir=8, **keys):
     value = lambda v: helper.make_tensor_value_info(*v)
     graph = helper.make_graph(nodes, name, [value(v) for v in inputs], [value(v) for v in outputs], list(initializers))
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="testdata")
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir, producer_name="testdata")
     onnx.checker.check_model(model)
     onnx.save_model(model, OUT / (name + ".onnx"), **keys)
 
@@ -56,6 +56,14 @@ def main():
          [weights("w", 3)])
     save("string", [n("StringNormalizer", ["x"], ["y"], "normalise", case_change_action="LOWER")],
          [("x", TensorProto.STRING, [1])], [("y", TensorProto.STRING, [1])])
+    float8, int4 = TensorProto.FLOAT8E4M3FN, TensorProto.INT4
+    save("narrow", [n("Relu", ["x"], ["r"], "relu"), n("QuantizeLinear", ["r", "s8"], ["q"], "quantize", output_dtype=float8),
+                    n("Transpose", ["q"], ["qt"], "transpose", perm=[1, 0]), n("DequantizeLinear", ["qt", "s8"], ["d"], "dequantize"),
+                    n("MatMul", ["d", "w"], ["m"], "product"), n("QuantizeLinear", ["m", "s4"], ["y"], "pack", output_dtype=int4),
+                    n("Gather", ["y", "picked"], ["g"], "gather", axis=1), n("DequantizeLinear", ["g", "s4"], ["z"], "unpack")],
+         [("x", F, [33, 17])], [("q", float8, [33, 17]), ("y", int4, [17, 21]), ("z", F, [17, 3])],
+         [weights("w", 33, 21), numpy_helper.from_array(np.float32(0.3), "s8"), numpy_helper.from_array(np.float32(0.5), "s4"),
+          ints("picked", 5, 0, 20)], opset=25, ir=11)
 
 
 if __name__ == "__main__":
