@@ -16,7 +16,6 @@ import (
 	"github.com/texel-ml/texel"
 	"github.com/texel-ml/texel/codegen/llvm"
 	"github.com/texel-ml/texel/codegen/opencl"
-	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/tirtext"
@@ -176,11 +175,7 @@ func (a *app) build(ctx context.Context, path string, f *buildFlags) error {
 	}
 	opts := texel.BuildOptions{Target: t.String(), StartAt: f.startAt, StopAfter: f.stopAfter, Emit: forms, Workers: f.workers}
 	if f.trace != "" {
-		text, err := readText("trace", f.trace)
-		if err != nil {
-			return err
-		}
-		if opts.Trace, err = schedule.ParseTrace(f.trace, text); err != nil {
+		if opts.Trace, err = readTrace(f.trace); err != nil {
 			return err
 		}
 	}

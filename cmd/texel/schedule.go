@@ -18,14 +18,63 @@ import (
 	"github.com/texel-ml/texel/tir/tirtext"
 )
 
+// studyFlags are the flags of the commands that take a function with a trace.
+type studyFlags struct {
+	trace  string
+	output string
+	seed   uint64
+	steps  int64
+}
+
+// add adds the flags; output is what -o does, of is the flag that --seed and --max-steps belong to.
+func (f *studyFlags) add(c *cobra.Command, output, of string) {
+	c.Flags().StringVar(&f.trace, "trace", "", "file of the trace (required)")
+	c.Flags().StringVarP(&f.output, "output", "o", "", output)
+	c.Flags().Uint64Var(&f.seed, "seed", 1, of+"draws the inputs")
+	c.Flags().Int64Var(&f.steps, "max-steps", 100_000_000, of+"iterations that the interpreter may take for one function")
+}
+
+// options returns what the flags say of the inputs.
+func (f *studyFlags) options() (study.Options, error) {
+	if f.steps < 1 {
+		return study.Options{}, usage("--max-steps wants a number from 1, found %d", f.steps)
+	}
+	return study.Options{Seed: f.seed, MaxSteps: f.steps}, nil
+}
+
+// read reads a function, which must be legal, and the trace.
+func (f *studyFlags) read(path string) (*tir.Func, *schedule.Trace, error) {
+	p, err := readLoops(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.fn == nil {
+		return nil, nil, diag.Invalid("schedule", path, "holds kernels, wanted a function in block form")
+	}
+	if f.trace == "" {
+		return nil, nil, usage("--trace FILE is required")
+	}
+	if err := legal(p); err != nil {
+		return nil, nil, err
+	}
+	trace, err := readTrace(f.trace)
+	return p.fn, trace, err
+}
+
+// readTrace reads the file of a trace.
+func readTrace(path string) (*schedule.Trace, error) {
+	text, err := readText("trace", path)
+	if err != nil {
+		return nil, err
+	}
+	return schedule.ParseTrace(path, text)
+}
+
 type scheduleFlags struct {
-	trace   string
-	output  string
+	studyFlags
 	html    string
 	bisect  bool
 	certify bool
-	seed    uint64
-	steps   int64
 }
 
 func (a *app) scheduleCommand() *cobra.Command {
@@ -36,60 +85,27 @@ func (a *app) scheduleCommand() *cobra.Command {
 		Args:  args("a .tir file"),
 		RunE:  func(c *cobra.Command, args []string) error { return a.schedule(c.Context(), args[0], f) },
 	}
-	c.Flags().StringVar(&f.trace, "trace", "", "file of the trace (required)")
-	c.Flags().StringVarP(&f.output, "output", "o", "", "the .tir to write, instead of printing it")
+	f.add(c, "the .tir to write, instead of printing it", "of --bisect: ")
 	c.Flags().StringVar(&f.html, "html", "", "write a page that goes through the steps")
 	c.Flags().BoolVar(&f.bisect, "bisect", false, "find the first step after which the function fails or computes something else")
 	c.Flags().BoolVar(&f.certify, "certify", false, "print what was proven of each step, checked again")
-	c.Flags().Uint64Var(&f.seed, "seed", 1, "of --bisect: draws the inputs")
-	c.Flags().Int64Var(&f.steps, "max-steps", 100_000_000, "of --bisect: iterations that the interpreter may take for one function")
 	return c
 }
 
-// readSchedule reads a function, which must be legal, and a trace.
-func readSchedule(path, tracePath string) (*tir.Func, *schedule.Trace, error) {
-	p, err := readLoops(path)
+func (a *app) schedule(ctx context.Context, path string, f *scheduleFlags) error {
+	opts, err := f.options()
 	if err != nil {
-		return nil, nil, err
-	}
-	if p.fn == nil {
-		return nil, nil, diag.Invalid("schedule", path, "holds kernels, wanted a function in block form")
-	}
-	if tracePath == "" {
-		return nil, nil, usage("--trace FILE is required")
-	}
-	if err := legal(p); err != nil {
-		return nil, nil, err
-	}
-	text, err := readText("trace", tracePath)
-	if err != nil {
-		return nil, nil, err
-	}
-	trace, err := schedule.ParseTrace(tracePath, text)
-	return p.fn, trace, err
-}
-
-// check refuses flags that do not go together.
-func (f *scheduleFlags) check() error {
-	if f.steps < 1 {
-		return usage("--max-steps wants a number from 1, found %d", f.steps)
+		return err
 	}
 	if f.bisect && (f.certify || f.html != "" || f.output != "") {
 		return usage("--bisect prints the step at fault; it goes with none of --certify, --html and -o")
 	}
-	return nil
-}
-
-func (a *app) schedule(ctx context.Context, path string, f *scheduleFlags) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	program, trace, err := readSchedule(path, f.trace)
+	program, trace, err := f.read(path)
 	if err != nil {
 		return err
 	}
 	if f.bisect {
-		return a.bisect(ctx, program, trace, f)
+		return a.bisect(ctx, program, trace, opts)
 	}
 	if !f.certify && f.html == "" {
 		s := schedule.New(program)
@@ -153,8 +169,8 @@ func (a *app) certify(taken []study.Taken) error {
 	return err
 }
 
-func (a *app) bisect(ctx context.Context, program *tir.Func, trace *schedule.Trace, f *scheduleFlags) error {
-	first, err := study.Bisect(ctx, program, trace, study.Options{Seed: f.seed, MaxSteps: f.steps})
+func (a *app) bisect(ctx context.Context, program *tir.Func, trace *schedule.Trace, opts study.Options) error {
+	first, err := study.Bisect(ctx, program, trace, opts)
 	if err != nil {
 		return err
 	}
@@ -183,37 +199,28 @@ func (a *app) bisect(ctx context.Context, program *tir.Func, trace *schedule.Tra
 	return first.Fault.Err
 }
 
-type reduceFlags struct {
-	trace  string
-	output string
-	seed   uint64
-	steps  int64
-}
-
 func (a *app) reduceCommand() *cobra.Command {
-	f := &reduceFlags{}
+	f := &studyFlags{}
 	c := &cobra.Command{
 		Use:   "reduce X.tir --trace T",
 		Short: "shrinks a function and a trace while they fail in the same way",
 		Args:  args("a .tir file"),
 		RunE:  func(c *cobra.Command, args []string) error { return a.reduce(c.Context(), args[0], f) },
 	}
-	c.Flags().StringVar(&f.trace, "trace", "", "file of the trace (required)")
-	c.Flags().StringVarP(&f.output, "output", "o", "", "write NAME.tir and NAME.trace instead of printing them")
-	c.Flags().Uint64Var(&f.seed, "seed", 1, "draws the inputs")
-	c.Flags().Int64Var(&f.steps, "max-steps", 100_000_000, "iterations that the interpreter may take for one function")
+	f.add(c, "write NAME.tir and NAME.trace instead of printing them", "")
 	return c
 }
 
-func (a *app) reduce(ctx context.Context, path string, f *reduceFlags) error {
-	if f.steps < 1 {
-		return usage("--max-steps wants a number from 1, found %d", f.steps)
-	}
-	program, trace, err := readSchedule(path, f.trace)
+func (a *app) reduce(ctx context.Context, path string, f *studyFlags) error {
+	opts, err := f.options()
 	if err != nil {
 		return err
 	}
-	r, err := study.Reduce(ctx, program, trace, study.Options{Seed: f.seed, MaxSteps: f.steps})
+	program, trace, err := f.read(path)
+	if err != nil {
+		return err
+	}
+	r, err := study.Reduce(ctx, program, trace, opts)
 	if err != nil {
 		return err
 	}
