@@ -6,6 +6,7 @@ import (
 	"embed"
 	"html/template"
 	"io"
+	"sync"
 )
 
 // Page is a report.
@@ -75,11 +76,14 @@ func (*Steps) kind() string { return "steps" }
 //go:embed page.html page.css page.js
 var files embed.FS
 
-var tmpl = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"kind":  func(p Part) string { return p.kind() },
-	"style": func() template.CSS { return template.CSS(text("page.css")) },
-	"code":  func() template.JS { return template.JS(text("page.js")) },
-}).ParseFS(files, "page.html"))
+// tmpl is the template, parsed when the first page is written: most commands write none.
+var tmpl = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.html").Funcs(template.FuncMap{
+		"kind":  func(p Part) string { return p.kind() },
+		"style": func() template.CSS { return template.CSS(text("page.css")) },
+		"code":  func() template.JS { return template.JS(text("page.js")) },
+	}).ParseFS(files, "page.html"))
+})
 
 func text(name string) string {
 	data, err := files.ReadFile(name)
@@ -90,4 +94,4 @@ func text(name string) string {
 }
 
 // Write writes the page.
-func (p *Page) Write(w io.Writer) error { return tmpl.Execute(w, p) }
+func (p *Page) Write(w io.Writer) error { return tmpl().Execute(w, p) }
