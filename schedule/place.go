@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/tir"
@@ -51,20 +52,20 @@ func bindIters(a *arith.Analyzer, b *tir.Block) {
 func (s *Schedule) find(match func(tir.Stmt) bool) *place {
 	var found *place
 	var visit func(st tir.Stmt, at place)
-	visit = func(st tir.Stmt, at place) {
+	visit = func(st tir.Stmt, at place) { // statements beside each other share the memory of the lists
 		if found != nil || st == nil {
 			return
 		}
-		at.path = append(at.path[:len(at.path):len(at.path)], st)
+		at.path = append(at.path, st)
 		if match(st) {
-			found = &at
+			found = &place{path: slices.Clone(at.path), outer: slices.Clone(at.outer), loops: slices.Clone(at.loops), blocks: slices.Clone(at.blocks)}
 			found.realize, _ = st.(*tir.BlockRealize)
 			found.loop, _ = st.(*tir.For)
 			return
 		}
 		switch n := st.(type) {
 		case *tir.For:
-			at.loops = append(at.loops[:len(at.loops):len(at.loops)], n)
+			at.loops = append(at.loops, n)
 			visit(n.Body, at)
 		case *tir.Seq:
 			for _, c := range n.Stmts {
@@ -75,15 +76,15 @@ func (s *Schedule) find(match func(tir.Stmt) bool) *place {
 			visit(n.Else, at)
 		case *tir.BlockRealize:
 			if !n.Block.Opaque {
-				at.outer = append(at.outer[:len(at.outer):len(at.outer)], at.loops...)
+				at.outer = append(at.outer, at.loops...)
 				at.loops = nil
-				at.blocks = append(at.blocks[:len(at.blocks):len(at.blocks)], n)
+				at.blocks = append(at.blocks, n)
 				visit(n.Block.Init, at)
 				visit(n.Block.Body, at)
 			}
 		}
 	}
-	visit(s.fn.Root().Body, place{})
+	visit(s.fn.Root().Body, place{path: make([]tir.Stmt, 0, 16), loops: make([]*tir.For, 0, 16)})
 	return found
 }
 
