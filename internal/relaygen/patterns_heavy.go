@@ -113,8 +113,20 @@ func (g *Gen) scaledHeavy() relay.Expr {
 	}
 	y := g.heavy(x)
 	for range g.from(1, 3) {
-		if g.one(4) {
+		switch g.n(6) {
+		case 0:
 			y = g.unary(pick(g, "nn.relu", "tanh"), y)
+		case 1:
+			a := &relay.PoolAttrs{PoolSize: []int{1, 1}, Strides: []int{1, 1}, Padding: []int{0, 0, 0, 0}, Dilation: []int{1, 1}, Layout: "NCHW"}
+			if g.miss() {
+				a.Layout = "NHWC"
+			}
+			for i, d := range spatialOf(a.Layout, relay.Tensor(y).Shape) {
+				a.PoolSize[i] = min(2, d)
+			}
+			y = g.mid(g.call(pick(g, "nn.max_pool2d", "nn.avg_pool2d"), a, y))
+		case 2:
+			y = g.mid(g.call("nn.leaky_relu", &relay.AlphaAttrs{Alpha: 0.25}, y))
 		}
 		y = g.affine(y)
 	}

@@ -12,6 +12,7 @@ import (
 //
 //	conv(x, w) · s                →  conv(x, w · s)                 s along w's output channels
 //	bias_add(conv(x, w), b) · s   →  bias_add(conv(x, w · s), b·s)
+//	relu(conv(x, w)) · s          →  relu(conv(x, w · s))           s above 0; likewise leaky_relu and pools
 //	conv(x · s, w)                →  conv(x, w · s)                 s along w's input channels
 //	conv(bias_add(x, b), w)       →  bias_add(conv(x, w), Σ w·b)    a window of one element without padding
 //
@@ -100,34 +101,38 @@ func (a anchor) inIndex(o, i int) int {
 	return o/(a.weight.Value.Shape[a.out]/a.groups)*a.weight.Value.Shape[a.in] + i
 }
 
-// scaled returns the weight multiplied by factor(o, i) for output place o and input place i.
-func (r *rewriter) scaled(a anchor, factor func(o, i int) float64) *relay.Constant {
+// scaled returns the weight multiplied by s, which has a factor for each output channel (out) or each input channel.
+func (r *rewriter) scaled(a anchor, s []float64, out bool) *relay.Constant {
 	v := a.weight.Value
-	s, strides := v.Shape, v.Shape.Strides()
-	table := make([]float64, s[a.out]*s[a.in])
-	for o := range s[a.out] {
-		for i := range s[a.in] {
-			table[o*s[a.in]+i] = factor(o, i)
-		}
+	axis, index := a.in, a.inIndex
+	if out {
+		axis, index = a.out, a.outIndex
 	}
-	at := func(p int) float64 { return table[p/strides[a.out]%s[a.out]*s[a.in]+p/strides[a.in]%s[a.in]] }
-	if v.DType == tensor.Float32 { // the common case, without a copy in float64
-		out := tensor.New(v.DType, s)
-		from, to := tensor.View[float32](v), tensor.View[float32](out)
-		inner := min(strides[a.out], strides[a.in])
-		for p := 0; p < len(from); p += inner {
-			f := at(p)
-			for q := p; q < p+inner; q++ {
-				to[q] = float32(float64(from[q]) * f)
+	strides := v.Shape.Strides()
+	to := tensor.New(v.DType, v.Shape)
+	if oneAxis := len(s) == v.Shape[axis]; oneAxis && v.DType == tensor.Float32 { // the common case, without a copy in float64
+		scale(tensor.View[float32](to), tensor.View[float32](v), s, strides[axis])
+	} else {
+		w := tensor.Widen(v)
+		for p := range w.F {
+			w.F[p] *= s[index(p/strides[a.out]%v.Shape[a.out], p/strides[a.in]%v.Shape[a.in])]
+		}
+		to = w.Narrow()
+	}
+	return relay.NewConstant(to, a.weight.Name, a.weight.Pos())
+}
+
+// scale multiplies by the factors in turn, each for stride elements.
+func scale(to, from []float32, factors []float64, stride int) {
+	for len(from) > 0 {
+		for _, f := range factors {
+			part := to[:stride]
+			for q, v := range from[:stride] {
+				part[q] = float32(float64(v) * f)
 			}
+			to, from = to[stride:], from[stride:]
 		}
-		return relay.NewConstant(out, a.weight.Name, a.weight.Pos())
 	}
-	w := tensor.Widen(v)
-	for p := range w.F {
-		w.F[p] *= at(p)
-	}
-	return relay.NewConstant(w.Narrow(), a.weight.Name, a.weight.Pos())
 }
 
 // remade is the anchor's call with another operand or weight.
@@ -164,17 +169,77 @@ func factorAlong(e relay.Expr, axisOf func(x relay.Expr) (int, bool)) (x relay.E
 	return
 }
 
+// carries are the operators that a factor of each channel passes, with whether it must be positive to.
+var carries = map[string]bool{"nn.relu": true, "nn.leaky_relu": true, "nn.max_pool1d": true, "nn.max_pool2d": true, "nn.max_pool3d": true,
+	"nn.global_max_pool2d": true, "nn.avg_pool1d": false, "nn.avg_pool2d": false, "nn.avg_pool3d": false, "nn.global_avg_pool2d": false}
+
+// carriedFrom goes down from e through operators that a factor passes. It returns them, the last first, and what stands below.
+func (r *rewriter) carriedFrom(e relay.Expr) (through []*relay.Call, below relay.Expr, positive bool) {
+	for {
+		c, ok := e.(*relay.Call)
+		if !ok || c.Op == nil || !r.single(c) {
+			return through, e, positive
+		}
+		must, ok := carries[c.Op.Name]
+		if !ok {
+			return through, e, positive
+		}
+		through, e, positive = append(through, c), c.Args[0], positive || must
+	}
+}
+
+// keepsChannels reports whether an operator that a factor passes leaves the places along axis apart.
+func keepsChannels(c *relay.Call, axis int) bool {
+	layout := ""
+	switch a := c.Attrs.(type) {
+	case *relay.PoolAttrs:
+		layout = a.Layout
+	case *relay.GlobalPoolAttrs:
+		layout = a.Layout
+	default:
+		return true
+	}
+	at, ok := plainAxis(layout, "")
+	return ok && at == axis
+}
+
 // scaleBehind folds a factor into the weights of the operator whose value it scales.
 func scaleBehind(r *rewriter, c *relay.Call) (relay.Expr, error) {
-	x, s, ok := factorAlong(c, heavyAxis)
+	x, s, ok := factorAlong(c, func(x relay.Expr) (int, bool) {
+		_, below, _ := r.carriedFrom(x)
+		return heavyAxis(below)
+	})
 	if !ok || !r.single(x) {
 		return nil, nil
 	}
+	through, x, positive := r.carriedFrom(x)
+	axis, _ := heavyAxis(x)
+	if slices.ContainsFunc(through, func(c *relay.Call) bool { return !keepsChannels(c, axis) }) || !r.single(x) {
+		return nil, nil
+	}
+	if positive && slices.ContainsFunc(s, func(f float64) bool { return !(f > 0) }) {
+		return nil, nil
+	}
+	y, err := r.scaledHeavy(x, s)
+	if y == nil || err != nil {
+		return nil, err
+	}
+	for _, call := range slices.Backward(through) {
+		if y, err = r.call(call.Op.Name, call.Attrs, y); err != nil {
+			return nil, err
+		}
+	}
+	return y, nil
+}
+
+// scaledHeavy returns x, a heavy operator's value with or without a bias, with its channels multiplied by s.
+func (r *rewriter) scaledHeavy(x relay.Expr, s []float64) (relay.Expr, error) {
 	biased, hasBias := is(x, "nn.bias_add")
 	heavy := x
 	var bias *relay.Constant
 	if hasBias {
 		heavy = biased.Args[0]
+		var ok bool
 		if bias, ok = biased.Args[1].(*relay.Constant); !ok || !r.single(heavy) {
 			return nil, nil
 		}
@@ -186,7 +251,7 @@ func scaleBehind(r *rewriter, c *relay.Call) (relay.Expr, error) {
 	if axis, _ := heavyAxis(x); axis != a.channels {
 		return nil, nil
 	}
-	y, err := r.remade(a, a.call.Args[0], r.scaled(a, func(o, i int) float64 { return s[a.outIndex(o, i)] }))
+	y, err := r.remade(a, a.call.Args[0], r.scaled(a, s, true))
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +275,7 @@ func scaleBefore(r *rewriter, c *relay.Call) (relay.Expr, error) {
 	}
 	if x, s, ok := factorAlong(c.Args[0], func(relay.Expr) (int, bool) { return a.dataChannels, true }); ok {
 		r.note("a factor of each input channel went into the weights of %s", c.Op.Name)
-		return r.remade(a, x, r.scaled(a, func(o, i int) float64 { return s[a.inIndex(o, i)] }))
+		return r.remade(a, x, r.scaled(a, s, false))
 	}
 	if a.window != 1 || a.padded || a.groups != 1 || a.transposeConv {
 		return nil, nil

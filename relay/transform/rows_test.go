@@ -424,6 +424,16 @@ var scaleRows = []row{
 	{name: "scalar", why: "a division by one number", build: func(g *graph) relay.Expr {
 		return g.conv(g.div(g.input("x", 1, 3, 4, 4), g.scalar(127.5)), 4, 3, 3, 1, 1)
 	}},
+	{name: "through_relu_and_pool", why: "positive factors pass relu and maxima", build: func(g *graph) relay.Expr {
+		y := g.call("nn.relu", nil, g.bias(g.conv(g.input("x", 1, 3, 4, 4), 4, 3, 3, 1, 1), 4, 1))
+		attrs := g.ops.Lookup("nn.max_pool2d").NewAttrs().(*relay.PoolAttrs)
+		attrs.PoolSize, attrs.Strides = []int{2, 2}, []int{2, 2}
+		return g.bias(g.mul(g.call("nn.max_pool2d", attrs, y), g.positive(4, 1, 1)), 4, 1)
+	}},
+	{name: "negative_factors_behind_relu", why: "relu(-x) is not -relu(x)", keeps: true, build: func(g *graph) relay.Expr {
+		y := g.call("nn.relu", nil, g.conv(g.input("x", 1, 3, 4, 4), 4, 3, 3, 1, 1))
+		return g.mul(y, g.weights(4, 1, 1))
+	}},
 	{name: "factor_along_rows", why: "a factor along another axis stays", keeps: true, build: func(g *graph) relay.Expr {
 		return g.mul(g.conv(g.input("x", 1, 3, 4, 4), 4, 3, 3, 1, 1), g.weights(4, 1))
 	}},
