@@ -458,6 +458,23 @@ var padRows = []row{
 		attrs.PoolSize, attrs.Strides = []int{2, 2}, []int{2, 2}
 		return g.call("nn.avg_pool2d", attrs, padded(g, 0, 0, 0, 0, 0, 1, 1, 1, 1))
 	}},
+	{name: "max_pool_of_relu", why: "zeros outside are never larger than what is not negative", build: func(g *graph) relay.Expr {
+		attrs := g.ops.Lookup("nn.max_pool2d").NewAttrs().(*relay.PoolAttrs)
+		attrs.PoolSize, attrs.Strides = []int{3, 3}, []int{2, 2}
+		p := g.call("nn.pad", &relay.PadAttrs{PadWidth: []int{0, 0, 0, 0, 1, 1, 0, 1}, PadMode: "constant"}, g.call("nn.relu", nil, g.input("x", 1, 2, 5, 6)), g.scalar(0))
+		return g.call("nn.max_pool2d", attrs, p)
+	}},
+	{name: "max_pool_with_windows_of_padding", why: "a window of zeros alone has the maximum 0, one of padding has none", keeps: true, build: func(g *graph) relay.Expr {
+		attrs := g.ops.Lookup("nn.max_pool2d").NewAttrs().(*relay.PoolAttrs)
+		attrs.PoolSize, attrs.Strides = []int{2, 2}, []int{2, 2}
+		p := g.call("nn.pad", &relay.PadAttrs{PadWidth: []int{0, 0, 0, 0, 2, 0, 0, 0}, PadMode: "constant"}, g.call("nn.relu", nil, g.input("x", 1, 2, 4, 4)), g.scalar(0))
+		return g.call("nn.max_pool2d", attrs, p)
+	}},
+	{name: "max_pool_of_least", why: "-∞ outside never wins", build: func(g *graph) relay.Expr {
+		attrs := g.ops.Lookup("nn.max_pool2d").NewAttrs().(*relay.PoolAttrs)
+		attrs.PoolSize, attrs.Strides = []int{2, 2}, []int{2, 2}
+		return g.call("nn.max_pool2d", attrs, padded(g, math.Inf(-1), 0, 0, 0, 0, 1, 1, 1, 1))
+	}},
 	{name: "max_pool", why: "zeros outside may be the largest: they stay", keeps: true, build: func(g *graph) relay.Expr {
 		attrs := g.ops.Lookup("nn.max_pool2d").NewAttrs().(*relay.PoolAttrs)
 		attrs.PoolSize, attrs.Strides = []int{2, 2}, []int{2, 2}
