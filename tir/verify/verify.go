@@ -477,6 +477,9 @@ func (v *verifier) covered(b *tir.Buffer, indices []tir.Expr, store bool) error 
 		if o.root || o.own[b] {
 			return nil
 		}
+		if o.names(b, indices, store) {
+			continue
+		}
 		over := map[*tir.Var]tir.Range{}
 		for _, w := range v.bound[o.bound:] {
 			over[w.v] = w.r
@@ -535,19 +538,31 @@ func (v *verifier) within(r tir.Range, index tir.Expr, o *open, over map[*tir.Va
 }
 
 func (v *verifier) declared(o *open, b *tir.Buffer, box []tir.Range, indices []tir.Expr, over map[*tir.Var]tir.Range, store bool) bool {
+	return o.declares(b, store, func(d int, r tir.Range) bool {
+		whole := tir.IsConst(r.Min, 0) && tir.IsConst(r.Extent, int64(b.Shape[d]))
+		return whole || v.a.Covers([]tir.Range{r}, box[d:d+1]) || v.within(r, indices[d], o, over)
+	})
+}
+
+// names reports whether a block declares the very element of an access, as most blocks do.
+func (o *open) names(b *tir.Buffer, indices []tir.Expr, store bool) bool {
+	return o.declares(b, store, func(d int, r tir.Range) bool {
+		n, ok := tir.AsInt(r.Extent)
+		return ok && n > 0 && tir.Equal(r.Min, indices[d])
+	})
+}
+
+// declares reports whether a block declares a region of b, for a load or a store, of which all axes are as asked for.
+func (o *open) declares(b *tir.Buffer, store bool, axis func(d int, r tir.Range) bool) bool {
 	lists := [][]tir.Region{o.block.Writes}
 	if !store {
 		lists = append(lists, o.block.Reads) // a block may read what it writes
 	}
 	for _, list := range lists {
 		for _, r := range list {
-			if r.Buffer != b {
-				continue
-			}
-			inside := true
-			for d := range box {
-				whole := tir.IsConst(r.Ranges[d].Min, 0) && tir.IsConst(r.Ranges[d].Extent, int64(b.Shape[d]))
-				inside = inside && (whole || v.a.Covers(r.Ranges[d:d+1], box[d:d+1]) || v.within(r.Ranges[d], indices[d], o, over))
+			inside := r.Buffer == b
+			for d := 0; inside && d < len(r.Ranges); d++ {
+				inside = axis(d, r.Ranges[d])
 			}
 			if inside {
 				return true
