@@ -97,7 +97,7 @@ func (a *Analyzer) set(v *tir.Var, b interval) {
 	clear(a.memo)
 }
 
-// forget drops what is known of v, which gets a new range.
+// forget drops the facts about v, which gets a new range.
 func (a *Analyzer) forget(v *tir.Var) {
 	a.rank(v)
 	uses := func(f linear) bool {
@@ -110,7 +110,6 @@ func (a *Analyzer) forget(v *tir.Var) {
 	if slices.ContainsFunc(a.truths, stale) {
 		a.truths = slices.DeleteFunc(slices.Clone(a.truths), stale)
 	}
-	a.set(v, anything)
 }
 
 // Bind tells that v is in [min, min+extent). Variables bound earlier count as outer ones.
@@ -121,10 +120,17 @@ func (a *Analyzer) Bind(v *tir.Var, min, extent int64) {
 
 // BindExpr tells that v is in [min, min+extent), where both may depend on variables bound before.
 func (a *Analyzer) BindExpr(v *tir.Var, min, extent tir.Expr) {
+	if from, ok := tir.AsInt(min); ok {
+		if n, ok := tir.AsInt(extent); ok {
+			a.Bind(v, from, n)
+			return
+		}
+	}
 	lo := a.lin(min)
 	last := lo.plus(a.lin(extent), 1).shifted(-1)
 	b := interval{a.bounds(lo).lo, a.bounds(a.sorted(last)).hi}
 	a.forget(v)
+	a.set(v, anything)
 	self := linear{terms: []term{{v, 1}}}
 	if len(lo.terms) > 0 && lasting(lo) && a.exact(lo) { // min - v - 1 < 0
 		a.addFact(lo.plus(self, -1).shifted(-1))
