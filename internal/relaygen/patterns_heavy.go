@@ -23,6 +23,7 @@ func heavyPatterns() map[string]func(g *Gen) relay.Expr {
 		"recognize-dense":          (*Gen).constantProduct,
 		"recognize-squeeze-excite": (*Gen).squeezeExcite,
 		"assign":                   (*Gen).chain,
+		"flatten-atrous-conv":      (*Gen).atrous,
 	}
 }
 
@@ -227,4 +228,36 @@ func (g *Gen) chain() relay.Expr {
 		}
 	}
 	return x
+}
+
+// atrous is a convolution between a space to batch and a batch to space.
+func (g *Gen) atrous() relay.Expr {
+	n, c, o := g.from(1, 2), g.from(1, 3), g.from(1, 3)
+	rows, columns := g.from(1, 2), g.from(1, 3)
+	h, w := rows*g.from(3, 4), columns*g.from(3, 4)
+	top, left := g.n(rows+1), g.n(columns+1)
+	x := g.exactly(g.float, tensor.Shape{n, c, h - top, w - left})
+	p := g.mid(g.call("nn.pad", &relay.PadAttrs{PadMode: "constant", PadWidth: []int{0, 0, 0, 0, top, 0, left, 0}}, x, g.k(0)))
+	axes := []int{3, 5, 0, 1, 2, 4}
+	if g.miss() {
+		axes = []int{5, 3, 0, 1, 2, 4}
+	}
+	y := g.mid(g.call("transpose", &relay.TransposeAttrs{Axes: axes}, g.reshaped(p, n, c, h/rows, rows, w/columns, columns)))
+	y = g.mid(g.reshaped(y, n*rows*columns, c, h/rows, w/columns))
+	pad := g.n(2)
+	a := &relay.ConvAttrs{Strides: []int{1, 1}, Padding: []int{pad, 0, pad, 1}, Dilation: []int{1, g.from(1, 2)}, Groups: 1, DataLayout: "NCHW", KernelLayout: "OIHW"}
+	if g.miss() {
+		a.Strides = []int{1, 2}
+	}
+	y = g.mid(g.call("nn.conv2d", a, y, g.weight("OIHW", map[byte]int{'O': o, 'I': c, 'H': g.from(1, 2), 'W': g.from(1, 2)})))
+	s := relay.Tensor(y).Shape
+	back := []int{2, 3, 4, 0, 5, 1}
+	if g.miss() {
+		back = []int{2, 3, 4, 1, 5, 0}
+	}
+	y = g.mid(g.call("transpose", &relay.TransposeAttrs{Axes: back}, g.reshaped(y, rows, columns, n, o, s[2], s[3])))
+	t := relay.Tensor(y).Shape
+	y = g.mid(g.reshaped(y, n, o, t[2]*t[3], t[4]*t[5]))
+	s = relay.Tensor(y).Shape
+	return g.call("strided_slice", &relay.StridedSliceAttrs{Begin: []int{g.n(min(2, s[2])), g.n(min(2, s[3]))}, End: []int{s[2], s[3]}, Axes: []int{2, 3}}, y)
 }

@@ -22,6 +22,7 @@ func Passes() []Pass {
 		{"recognize-activations", "exporters write hard-swish, GELU and others as several operators; as one they are an epilogue", RecognizeActivations},
 		{"recognize-layer-norm", "mean, variance and scale as one operator need one walk over the data", RecognizeLayerNorm},
 		{"recognize-channel-shuffle", "reshape, transpose, reshape is an index map that its reader takes for nothing", RecognizeChannelShuffle},
+		{"flatten-atrous-conv", "exporters write dilation as space to batch, convolution, batch to space; as one, nothing is moved", FlattenAtrousConv},
 		{"combine-constants", "factors and biases that follow each other become one, in the form in which fold-scale-axis looks for them", CombineConstants},
 		{"fold-scale-axis", "factors of channels disappear in the weights of the convolution before or behind", FoldScaleAxis},
 		{"fold-pad", "a convolution pads by itself", FoldPad},

@@ -123,7 +123,7 @@ func TestPassesRewriteRows(t *testing.T) {
 		"recognize-activations": activationRows, "recognize-layer-norm": layerNormRows, "recognize-channel-shuffle": shuffleRows,
 		"combine-constants": combineRows, "fold-scale-axis": scaleRows, "fold-pad": padRows, "recognize-squeeze-excite": exciteRows,
 		"eliminate-common-subexpressions": commonRows, "pack-weights": packRows, "slice-splits": sliceRows, "recognize-dense": denseRows,
-		"canonicalize": canonicalRows, "simplify-expr": exprRows, "simplify-moves": moveRows, "fast-math": fastRows}
+		"canonicalize": canonicalRows, "simplify-expr": exprRows, "simplify-moves": moveRows, "fast-math": fastRows, "flatten-atrous-conv": atrousRows}
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
