@@ -41,16 +41,21 @@ type LayerReport struct {
 	Bound     float64  `json:"bound"`     // allowed absolute error
 	Measured  float64  `json:"measured"`  // largest absolute error
 	Largest   float64  `json:"largest"`   // largest magnitude of the result
+	RMS       float64  `json:"rms"`       // root mean square of the errors, in standard deviations of the result
+	Max       float64  `json:"max"`       // measured, likewise; of several results these are the largest
 	Wrong     int      `json:"wrong"`     // elements outside the bound
 	At        []int    `json:"at,omitempty"`
 }
 
-// OutputReport compares an output of the model with the float64 reference of the whole graph.
+// OutputReport compares an output of the model with the float64 reference of the whole graph as it was imported, weights
+// that are kept in half precision included.
 type OutputReport struct {
 	Name     string  `json:"name"`
 	Bound    float64 `json:"bound"`
 	Measured float64 `json:"measured"`
 	Largest  float64 `json:"largest"`
+	RMS      float64 `json:"rms"` // as in LayerReport
+	Max      float64 `json:"max"`
 	Wrong    int     `json:"wrong"`  // elements outside the bound
 	Judged   bool    `json:"judged"` // false for integers and behind a quantizing operator: a near tie may go either way
 }
@@ -226,7 +231,16 @@ func (k *checker) layer(ctx context.Context, l layer, plan *artifact.Plan) error
 			b.gain[p] = gainOf(w)
 		}
 	}
-	result, err := eval.Options{Observe: func(e relay.Expr, v relay.Value) error { b.see(e, v); return nil }}.Run(ctx, fn, operands)
+	exact := unrounded(fn.Body)
+	result, err := eval.Options{Observe: func(e relay.Expr, v relay.Value) error {
+		b.see(e, v)
+		for i, x := range exact {
+			if w, ok := v.(*tensor.Wide); ok && x.of == e {
+				exact[i].value = w
+			}
+		}
+		return nil
+	}}.Run(ctx, fn, operands)
 	if err != nil {
 		return err
 	}
@@ -240,10 +254,39 @@ func (k *checker) layer(ctx context.Context, l layer, plan *artifact.Plan) error
 		if u := numtest.Unit(want.DType); u > 0 {
 			bound += 2 * u * extremeOf(want).high // stored once more
 		}
+		if i < len(exact) && exact[i].value != nil {
+			want = &tensor.Wide{DType: want.DType, Shape: want.Shape, F: exact[i].value.F}
+		}
 		compareWide(&r, tensor.Widen(got), want, bound)
 	}
 	k.report.Layers = append(k.report.Layers, r)
 	return nil
+}
+
+// rounded is a result of a function that is a float rounded to a narrower type: what it was before, and its value.
+type rounded struct {
+	of    relay.Expr // nil: not rounded
+	value *tensor.Wide
+}
+
+// unrounded returns, for each result of a function, what it was before it was rounded for memory: errors are those from
+// there.
+func unrounded(body relay.Expr) []rounded {
+	list := []relay.Expr{body}
+	if t, ok := body.(*relay.Tuple); ok {
+		list = t.Fields
+	}
+	all := make([]rounded, len(list))
+	for i, e := range list {
+		c, ok := e.(*relay.Call)
+		if !ok || c.Op == nil || c.Op.Name != "cast" {
+			continue
+		}
+		if from, to := relay.Tensor(c.Args[0]), relay.Tensor(c); from.DType.IsFloat() && to.DType.IsFloat() && to.DType.Bits() < from.DType.Bits() {
+			all[i].of = c.Args[0]
+		}
+	}
+	return all
 }
 
 // pack takes a value of type t off the front of flat.
@@ -275,11 +318,10 @@ func unpack(v relay.Value) []*tensor.Wide {
 
 // compareWide adds the differences of one tensor to r.
 func compareWide(r *LayerReport, got, want *tensor.Wide, bound float64) {
-	worst := -1.0
+	worst, most, squares := -1.0, 0.0, 0.0
 	note := func(i int, d, allowed float64) {
-		if d > r.Measured {
-			r.Measured = d
-		}
+		most = math.Max(most, d)
+		squares += d * d
 		if d > allowed {
 			r.Wrong++
 			if d > worst {
@@ -292,6 +334,7 @@ func compareWide(r *LayerReport, got, want *tensor.Wide, bound float64) {
 		for i, v := range want.I {
 			note(i, math.Abs(float64(got.I[i]-v)), bound)
 		}
+		r.Measured = math.Max(r.Measured, most)
 		return
 	}
 	r.Largest = math.Max(r.Largest, extremeOf(want).high)
@@ -305,6 +348,29 @@ func compareWide(r *LayerReport, got, want *tensor.Wide, bound float64) {
 			note(i, math.Abs(x-v), bound)
 		}
 	}
+	r.Measured = math.Max(r.Measured, most)
+	if s := spread(want.F); s > 0 && !math.IsInf(most, 1) {
+		r.Max = math.Max(r.Max, most/s)
+		r.RMS = math.Max(r.RMS, math.Sqrt(squares/float64(len(want.F)))/s)
+	}
+}
+
+// spread returns the standard deviation of the finite elements, or the largest magnitude where all are equal.
+func spread(list []float64) float64 {
+	n, sum, squares, largest := 0.0, 0.0, 0.0, 0.0
+	for _, v := range list {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			n, sum, squares, largest = n+1, sum+v, squares+v*v, math.Max(largest, math.Abs(v))
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	mean := sum / n
+	if s := math.Sqrt(math.Max(0, squares/n-mean*mean)); s > 1e-9*largest {
+		return s
+	}
+	return largest
 }
 
 func position(shape tensor.Shape, i int) []int {
@@ -317,7 +383,8 @@ func position(shape tensor.Shape, i int) []int {
 }
 
 // outputs compares the plain run with the evaluation of the imported graph. The allowed error adds those of the layers
-// as independent ones do: 16·u·√(Σ K + s) of the largest magnitude.
+// as independent ones do: 16·(u·√(Σ K + s) + u'·√n) of the largest magnitude, where n values and weights are kept in a type
+// narrower than the output's, with u'.
 func (k *checker) outputs(ctx context.Context, m *relay.Module) error {
 	var operands []*tensor.Tensor
 	for _, p := range m.Main().Params {
@@ -332,6 +399,7 @@ func (k *checker) outputs(ctx context.Context, m *relay.Module) error {
 		return err
 	}
 	sum, rounds := 0, false
+	narrow := k.narrow()
 	for _, l := range k.c.layers {
 		sum += l.site.work().reduction + l.site.work().steps
 		rounds = rounds || l.site.work().rounds
@@ -351,12 +419,28 @@ func (k *checker) outputs(ctx context.Context, m *relay.Module) error {
 		w, g := tensor.Widen(want[i]), tensor.Widen(got)
 		o.Largest = extremeOf(w).high
 		o.Bound = 16 * numtest.Unit(want[i].DType) * math.Sqrt(float64(sum+1)) * o.Largest
+		for d, n := range narrow {
+			if d.Bits() < want[i].DType.Bits() {
+				o.Bound += 16 * numtest.Unit(d) * math.Sqrt(float64(n)) * o.Largest
+			}
+		}
 		var r LayerReport
 		compareWide(&r, g, w, o.Bound)
-		o.Measured, o.Wrong = r.Measured, r.Wrong
+		o.Measured, o.Wrong, o.RMS, o.Max = r.Measured, r.Wrong, r.RMS, r.Max
 		k.report.Outputs = append(k.report.Outputs, o)
 	}
 	return nil
+}
+
+// narrow counts the tensors of the plan that are kept in a floating-point type below 32 bits.
+func (k *checker) narrow() map[tensor.DType]int {
+	n := map[tensor.DType]int{}
+	for _, t := range k.c.plan.Tensors {
+		if t.DType.IsFloat() && t.DType.Bits() < 32 && t.AliasOf == "" {
+			n[t.DType]++
+		}
+	}
+	return n
 }
 
 // String prints one line a layer and an output.
@@ -369,10 +453,12 @@ func (r *Report) String() string {
 		return "ok"
 	}
 	for _, l := range r.Layers {
-		text += fmt.Sprintf("%-5s %-48s K %-6d measured %-10.3g bound %-10.3g largest %.3g\n", mark(l.Wrong > 0), l.Name, l.Reduction, l.Measured, l.Bound, l.Largest)
+		text += fmt.Sprintf("%-5s %-48s K %-6d measured %-10.3g bound %-10.3g largest %-10.3g rms %.2g σ max %.2g σ\n", mark(l.Wrong > 0), l.Name, l.Reduction,
+			l.Measured, l.Bound, l.Largest, l.RMS, l.Max)
 	}
 	for _, o := range r.Outputs {
-		text += fmt.Sprintf("%-5s output %-41s measured %-10.3g bound %-10.3g largest %.3g\n", mark(o.Judged && o.Wrong > 0), o.Name, o.Measured, o.Bound, o.Largest)
+		text += fmt.Sprintf("%-5s output %-50s measured %-10.3g bound %-10.3g largest %-10.3g rms %.2g σ max %.2g σ\n", mark(o.Judged && o.Wrong > 0), o.Name,
+			o.Measured, o.Bound, o.Largest, o.RMS, o.Max)
 	}
 	return text
 }

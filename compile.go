@@ -74,6 +74,9 @@ func Compile(ctx context.Context, path string, opts Options) (c *Compiled, err e
 	if err := checkValues(opts.Values); err != nil {
 		return nil, err
 	}
+	if err := opts.checkPrecision(); err != nil {
+		return nil, err
+	}
 	if err := opts.Extend.check(); err != nil {
 		return nil, err
 	}
@@ -196,6 +199,12 @@ func (o Options) Settings() []artifact.Setting {
 	}
 	if n := o.OptLevel.Number(); n != 3 {
 		set("opt-level", strconv.Itoa(n))
+	}
+	if o.Precision != Float32 {
+		set("precision", o.Precision.String())
+	}
+	if o.KeepFloat32 != nil {
+		set("keep-float32", o.KeepFloat32.String())
 	}
 	if o.KeepIR {
 		set("keep-ir", "true")
@@ -334,7 +343,7 @@ func graphPasses(level OptLevel, extend *Extension) []graphpasses.Pass {
 func (j *job) graph(ctx context.Context, m *relay.Module, t *target.Target) (*relay.Module, error) {
 	return graphpasses.Run(ctx, m, graphPasses(j.opts.OptLevel, &j.opts.Extend), &graphpasses.Options{
 		Ops: j.opts.Extend.ops(), Target: t, Notes: j.notes, Stop: j.opts.StopAfter, Verify: j.opts.Verify,
-		Candidates: func(c *relay.Call) []cost.Candidate { return lower.Candidates(c, t) },
+		Candidates: func(c *relay.Call, weight tensor.DType) []cost.Candidate { return lower.Candidates(c, weight, t) }, Precision: j.storage(t),
 		Observe: func(i int, p graphpasses.Pass, m *relay.Module) error {
 			return j.dump(fmt.Sprintf("%02d_%s.relay", i, p.Name), func() string { return relay.Print(m) })
 		},

@@ -1,6 +1,7 @@
 package texel
 
 import (
+	"regexp"
 	"strconv"
 
 	"github.com/texel-ml/texel/diag"
@@ -25,6 +26,12 @@ type Options struct {
 
 	// OptLevel is how much the graph is optimised.
 	OptLevel OptLevel
+	// Precision is in which type values and weights of float32 are kept in memory. Float32 is the default; the others
+	// need the highest level of optimisation.
+	Precision Precision
+	// KeepFloat32 names operators whose operands, result and weight stay in float32, by what it matches of their names in
+	// the model. It goes with the precisions besides Float32 only; nil names none.
+	KeepFloat32 *regexp.Regexp
 	// KeepIR keeps the loop functions in the artifact, for inspection.
 	KeepIR bool
 	// Workers is how many kernels are compiled at once; 0 is one a processor.

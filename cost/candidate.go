@@ -1,17 +1,12 @@
 package cost
 
-import (
-	"strings"
-
-	"github.com/texel-ml/texel/tensor"
-)
+import "strings"
 
 // Candidate is one legal way to compute an operator: an algorithm and the layouts of its operands and its result; an
 // empty layout leaves an operand as it is. Cost is in microseconds of one core, without the copies that it needs.
 type Candidate struct {
 	Algorithm         string
 	Data, Kernel, Out string
-	Weight            tensor.DType // in which the weight is kept; tensor.Invalid: as the model has it
 	Cost              float64
 }
 
@@ -22,9 +17,6 @@ func (k Candidate) String() string {
 		if s != "" {
 			parts = append(parts, s)
 		}
-	}
-	if k.Weight != tensor.Invalid {
-		parts = append(parts, "weight in "+k.Weight.String())
 	}
 	return strings.Join(parts, " ")
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // Candidates returns the ways in which an operator can be computed on a target, the preferred one first; none when it
-// takes operands as they come.
-func Candidates(c *relay.Call, t *target.Target) []cost.Candidate {
+// takes operands as they come. Its constant weight, if it has one, is kept in a type; tensor.Invalid is its own.
+func Candidates(c *relay.Call, weight tensor.DType, t *target.Target) []cost.Candidate {
 	if c.Op == nil || t.Kind != target.CPU {
 		return nil
 	}

@@ -65,6 +65,25 @@ func (s *Site) Tensors() ([]*TensorType, error) {
 	return all, nil
 }
 
+// factors returns the attributes and the operands of a product: of one element type, or floats of any types when that of the
+// result is given and is a float.
+func factors[T any](s *Site, out func(a *T) tensor.DType) (*T, []*TensorType, error) {
+	a, err := attrsOf[T](s)
+	if err != nil {
+		return nil, nil, err
+	}
+	if out(a).IsFloat() {
+		x, err := s.Float(0)
+		if err != nil {
+			return nil, nil, err
+		}
+		w, err := s.Float(1)
+		return a, []*TensorType{x, w}, err
+	}
+	t, err := s.Tensors()
+	return a, t, err
+}
+
 // Fields returns the tensor types of the tuple that is operand i.
 func (s *Site) Fields(i int) ([]*TensorType, error) {
 	tuple, ok := s.Types[i].(*TupleType)

@@ -19,7 +19,7 @@ type ConvAttrs struct {
 	DataLayout   string       `relay:"data_layout"`
 	KernelLayout string       `relay:"kernel_layout"`
 	OutLayout    string       `relay:"out_layout"` // empty: the data's
-	OutDType     tensor.DType `relay:"out_dtype"`  // Invalid: the data's
+	OutDType     tensor.DType `relay:"out_dtype"`  // Invalid: the data's; a float: of operands that may be floats of other types
 }
 
 // ConvTransposeAttrs are the attributes of nn.conv1d_transpose, nn.conv2d_transpose and nn.conv3d_transpose.
@@ -159,7 +159,7 @@ func (s *Site) convResult(c *convShape, channels int, dtype, outDType tensor.DTy
 }
 
 func inferConv(s *Site) (Type, error) {
-	a, t, err := operandsOf[ConvAttrs](s)
+	a, t, err := factors(s, func(a *ConvAttrs) tensor.DType { return a.OutDType })
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func inferConv(s *Site) (Type, error) {
 }
 
 func inferConvTranspose(s *Site) (Type, error) {
-	a, t, err := operandsOf[ConvTransposeAttrs](s)
+	a, t, err := factors(s, func(a *ConvTransposeAttrs) tensor.DType { return a.OutDType })
 	if err != nil {
 		return nil, err
 	}

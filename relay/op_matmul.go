@@ -5,13 +5,13 @@ import "github.com/texel-ml/texel/tensor"
 // DenseAttrs are the attributes of nn.dense.
 type DenseAttrs struct {
 	Units        int          `relay:"units"`         // output features; 0: as the weight has
-	OutDType     tensor.DType `relay:"out_dtype"`     // Invalid: the data's
+	OutDType     tensor.DType `relay:"out_dtype"`     // Invalid: the data's; a float: of operands that may be floats of other types
 	WeightLayout string       `relay:"weight_layout"` // of N and K, for example NK32n; empty: NK
 }
 
 // MatmulAttrs are the attributes of nn.matmul and nn.batch_matmul.
 type MatmulAttrs struct {
-	OutDType   tensor.DType `relay:"out_dtype"` // Invalid: the operands'
+	OutDType   tensor.DType `relay:"out_dtype"` // Invalid: the operands'; a float: of operands that may be floats of other types
 	TransposeA bool         `relay:"transpose_a"`
 	TransposeB bool         `relay:"transpose_b"`
 }
@@ -55,7 +55,7 @@ func matmulOps() []*Op {
 }
 
 func inferDense(s *Site) (Type, error) {
-	a, t, err := operandsOf[DenseAttrs](s)
+	a, t, err := factors(s, func(a *DenseAttrs) tensor.DType { return a.OutDType })
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func inferDense(s *Site) (Type, error) {
 }
 
 func inferMatmul(s *Site) (Type, error) {
-	attrs, t, err := operandsOf[MatmulAttrs](s)
+	attrs, t, err := factors(s, func(a *MatmulAttrs) tensor.DType { return a.OutDType })
 	if err != nil {
 		return nil, err
 	}

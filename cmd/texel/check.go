@@ -89,8 +89,9 @@ func (a *app) printReport(r *texel.Report, asJSON bool) error {
 		e.SetIndent("", " ")
 		return e.Encode(r)
 	}
-	wrong, tightest := 0, 0.0
+	wrong, tightest, rms, most := 0, 0.0, 0.0, 0.0
 	for _, l := range r.Layers {
+		rms, most = max(rms, l.RMS), max(most, l.Max)
 		if l.Wrong > 0 {
 			wrong++
 		}
@@ -98,6 +99,7 @@ func (a *app) printReport(r *texel.Report, asJSON bool) error {
 			tightest = max(tightest, l.Measured/l.Bound)
 		}
 	}
-	_, err := fmt.Fprintf(a.out, "%v%d layers, %d outside their bound; the nearest is at %.0f %% of it\n", r, len(r.Layers), wrong, 100*tightest)
+	_, err := fmt.Fprintf(a.out, "%v%d layers, %d outside their bound; the nearest is at %.0f %% of it; errors of a layer up to rms %.2g σ, max %.2g σ\n", r,
+		len(r.Layers), wrong, 100*tightest, rms, most)
 	return err
 }

@@ -101,7 +101,10 @@ func TestWrongUsage(t *testing.T) {
 		{"--threads wants 0 to 1024", []string{"bench", "a.texel", "--threads", "100000"}},
 		{"--device wants", []string{"run", "a.texel", "--device", "opencl:first"}},
 		{"--device wants", []string{"run", "a.texel", "--device", "cpu:1"}},
-		{"--precision wants", []string{"compile", "m.onnx", "-o", "a.texel", "--precision", "float8"}},
+		{"precision: wanted float32, float16, bfloat16 or mixed, found \"float8\"", []string{"compile", "m.onnx", "-o", "a.texel", "--precision", "float8"}},
+		{"--precision float16 goes with --opt-level 3 only", []string{"compile", "m.onnx", "-o", "a.texel", "--precision", "float16", "--opt-level", "2"}},
+		{"--keep-float32 goes with --precision", []string{"compile", "m.onnx", "-o", "a.texel", "--keep-float32", "head"}},
+		{"is no regular expression", []string{"compile", "m.onnx", "-o", "a.texel", "--precision", "mixed", "--keep-float32", "("}},
 		{"--device wants", []string{"run", "a.texel", "--device", "tpu"}},
 		{"--threads wants", []string{"bench", "a.texel", "--threads", "-1"}},
 		{"--input wants .npy", []string{"run", "a.texel", "--input", "x=notes.txt"}},
@@ -121,7 +124,7 @@ func TestWhatIsNotInThisVersion(t *testing.T) {
 		x.refused(4, name+": this command is not in version", name, "--any", "flag")
 	}
 	for _, args := range [][]string{
-		{"run", "a.texel", "--device", "vulkan:0"}, {"compile", "m.onnx", "-o", "a.texel", "--precision", "float16"},
+		{"run", "a.texel", "--device", "vulkan:0"},
 		{"compile", "m.onnx", "-o", "a.texel", "--layout", "NCHW4c"}, {"compile", "m.onnx", "-o", "a.texel", "--fast-run"},
 		{"import", "m.tflite"}, {"import", "m.relay"}, {"cache", "bake"}, {"verify", "a.texel", "--require-signature", "k"}, {"check", "a.texel"},
 		{"import", model("string")}, {"import", model("reshape")},

@@ -26,6 +26,7 @@ type modelFlags struct {
 	dims        []string
 	optLevel    string
 	precision   string
+	keepWide    string
 	keepIR      bool
 	noCache     bool
 	workers     int
@@ -35,7 +36,8 @@ func (f *modelFlags) add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.inputShapes, "input-shape", nil, "shape of an input, name=1,3,224,224")
 	c.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named dimension, batch=1")
 	c.Flags().StringVar(&f.optLevel, "opt-level", "3", "0 to 3: how much the graph is optimised")
-	c.Flags().StringVar(&f.precision, "precision", "float32", "float32")
+	c.Flags().StringVar(&f.precision, "precision", "float32", "float32, float16, bfloat16 or mixed: in which type values and weights are kept")
+	c.Flags().StringVar(&f.keepWide, "keep-float32", "", "REGEXP of the names of operators that --precision leaves in float32")
 	c.Flags().IntVar(&f.workers, "jobs", 0, "kernels compiled at once (0: one a processor)")
 }
 
@@ -46,12 +48,19 @@ func (f *modelFlags) options(given map[string]*tensor.Tensor) (texel.Options, er
 	if o.OptLevel, err = texel.ParseOptLevel(f.optLevel); err != nil {
 		return o, usageError{err}
 	}
-	switch f.precision {
-	case "float32":
-	case "float16", "bfloat16", "mixed":
-		return o, diag.Unsupported("compile", "precision", "%s is not in this version; float32 is", f.precision)
-	default:
-		return o, usage("--precision wants float32, float16, bfloat16 or mixed, found %q", f.precision)
+	if o.Precision, err = texel.ParsePrecision(f.precision); err != nil {
+		return o, usageError{err}
+	}
+	if f.keepWide != "" {
+		if o.KeepFloat32, err = texel.KeepPattern(f.keepWide); err != nil {
+			return o, usageError{err}
+		}
+	}
+	switch wide := o.Precision == texel.Float32; {
+	case !wide && o.OptLevel.Number() < 3:
+		return o, usage("--precision %s goes with --opt-level 3 only", f.precision)
+	case wide && f.keepWide != "":
+		return o, usage("--keep-float32 goes with --precision float16, bfloat16 or mixed")
 	}
 	if f.target != "" {
 		o.Targets = strings.Split(f.target, ",")

@@ -109,6 +109,9 @@ func (l label) String() string {
 	if l.pick != nil {
 		text = l.pick.String()
 	}
+	if l.weight != tensor.Invalid {
+		text += ", weight in " + l.weight.String()
+	}
 	if l.store != tensor.Invalid {
 		text += ", result in " + l.store.String()
 	}

@@ -21,12 +21,7 @@ const (
 // findStores asks fuse-ops which values leave their kernel. Which layouts are chosen may still change that: then a value is
 // rounded inside of a kernel, or one in memory is not.
 func (a *assignment) findStores() {
-	f := &fuser{o: &Options{Ops: a.o.Ops, Target: a.o.Target}, users: relay.Users(a.main), group: map[relay.Expr]*group{}}
-	for _, c := range a.choices {
-		if c.call != nil {
-			f.visit(c.call)
-		}
-	}
+	f := grouped(a.main, &Options{Ops: a.o.Ops, Target: a.o.Target})
 	for _, c := range a.choices {
 		switch {
 		case c.call == nil:
@@ -56,27 +51,35 @@ func (a *assignment) findLabels() {
 		if p.Mixed && half {
 			weights = append(weights, tensor.Invalid)
 		}
-		var plain []label
-		for i := range c.picks {
-			k := &c.picks[i]
-			plain = append(plain, label{pick: k, at: c.pickedAt(k), out: c.pickedOut(k)})
-		}
-		if c.how != byCandidate {
-			for _, at := range c.orders {
-				out, _ := result(c, at)
-				plain = append(plain, label{at: at, out: out})
-			}
-		}
-		for _, l := range plain {
-			for _, l.store = range stores {
-				for _, l.weight = range weights {
-					if l.pick == nil || l.pick.Weight == l.weight {
-						c.labels = append(c.labels, l)
-					}
+		for _, weight := range weights {
+			for _, l := range a.ways(c, weight) {
+				for _, l.store = range stores {
+					c.labels = append(c.labels, l)
 				}
 			}
 		}
 	}
+}
+
+// ways returns how c can be computed with its weight kept in a type.
+func (a *assignment) ways(c *choice, weight tensor.DType) []label {
+	var list []label
+	if c.how == byCandidate {
+		picks := c.picks
+		if weight != tensor.Invalid {
+			picks = a.o.Candidates(c.call, weight)
+		}
+		for i := range picks {
+			k := &picks[i]
+			list = append(list, label{pick: k, at: c.pickedAt(k), out: c.pickedOut(k), weight: weight})
+		}
+		return list
+	}
+	for _, at := range c.orders {
+		out, _ := result(c, at)
+		list = append(list, label{at: at, out: out, weight: weight})
+	}
+	return list
 }
 
 // problem states the choices and what they cost together, in microseconds of one core.

@@ -13,7 +13,7 @@ type choice struct {
 	e      relay.Expr
 	call   *relay.Call // nil: no operator
 	how    manner
-	picks  []cost.Candidate // of a choice that is made byCandidate
+	picks  []cost.Candidate // of a choice that is made byCandidate, with its weight as it is
 	reads  []read
 	users  []use
 	orders [][]int // in which its data may lie
@@ -136,7 +136,7 @@ func (a *assignment) mannerOf(c *relay.Call) (manner, []cost.Candidate) {
 		return asItIs, nil
 	}
 	if a.o.Candidates != nil {
-		if list := a.o.Candidates(c); len(list) > 0 {
+		if list := a.o.Candidates(c, tensor.Invalid); len(list) > 0 {
 			return byCandidate, list
 		}
 	}

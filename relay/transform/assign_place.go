@@ -151,18 +151,20 @@ func (p *placer) typed(v placed, k kind) (relay.Expr, error) {
 	switch {
 	case t == nil:
 	case v.half && k == wide:
-		return p.op("cast", castTo(tensor.Float32), v.expr.Pos(), v.expr)
+		return p.cast(v.expr, tensor.Float32)
 	case !v.half && k == half && t.DType == tensor.Float32:
 		if c, ok := v.expr.(*relay.Constant); ok {
 			return p.halved(c), nil
 		}
-		return p.op("cast", castTo(p.o.Precision.Store), v.expr.Pos(), v.expr)
+		return p.cast(v.expr, p.o.Precision.Store)
 	}
 	return v.expr, nil
 }
 
-func castTo(d tensor.DType) *relay.CastAttrs {
-	return &relay.CastAttrs{DType: d, Saturate: true, RoundMode: "nearest"}
+func (p *placer) cast(e relay.Expr, d tensor.DType) (relay.Expr, error) {
+	attrs := p.o.Ops.Lookup("cast").NewAttrs().(*relay.CastAttrs)
+	attrs.DType = d
+	return p.op("cast", attrs, e.Pos(), e)
 }
 
 func (p *placer) op(name string, attrs any, pos diag.Pos, args ...relay.Expr) (relay.Expr, error) {
@@ -201,7 +203,7 @@ func (p *placer) result(c *choice, out relay.Expr) (placed, error) {
 	if !tuple {
 		var err error
 		if v.half && relay.Tensor(out).DType == tensor.Float32 {
-			v.expr, err = p.op("cast", castTo(c.label.store), c.call.Pos(), out)
+			v.expr, err = p.cast(out, c.label.store)
 		}
 		return v, err
 	}

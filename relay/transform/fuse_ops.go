@@ -24,17 +24,30 @@ import (
 // Weights stay parameters; constants of one element move into the function.
 func FuseOps(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
 	main := m.Main()
-	f := &fuser{o: o, users: relay.Users(main), group: map[relay.Expr]*group{}}
-	for e := range relay.PostOrder(main, false) {
-		if c, ok := e.(*relay.Call); ok && c.Op != nil {
-			f.visit(c)
-		}
-	}
+	f := grouped(main, o)
 	body, err := f.build(main)
 	if err != nil {
 		return nil, err
 	}
 	return m.WithMain(relay.NewFunction(main.Params, body, main.Primitive, main.Attrs, main.Pos())), nil
+}
+
+// grouped visits every operator of main.
+func grouped(main *relay.Function, o *Options) *fuser {
+	f := &fuser{o: o, users: relay.Users(main), group: map[relay.Expr]*group{}, reader: map[relay.Expr]*relay.Call{}}
+	var calls []*relay.Call
+	for e := range relay.PostOrder(main, false) {
+		if c, ok := e.(*relay.Call); ok && c.Op != nil {
+			calls = append(calls, c)
+			for _, a := range c.Args {
+				f.reader[a] = c
+			}
+		}
+	}
+	for _, c := range calls {
+		f.visit(c)
+	}
+	return f
 }
 
 // group is a set of operators that become one function; out is the one whose value leaves it.
@@ -72,10 +85,11 @@ func weigh(c *relay.Call, joined []*group) int {
 }
 
 type fuser struct {
-	o     *Options
-	users map[relay.Expr]int
-	group map[relay.Expr]*group
-	made  int
+	o      *Options
+	users  map[relay.Expr]int
+	group  map[relay.Expr]*group
+	reader map[relay.Expr]*relay.Call // who reads a value, the last one of several
+	made   int
 }
 
 // visit gives c a group of its own, or puts it together with groups of its operands.
@@ -83,7 +97,7 @@ func (f *fuser) visit(c *relay.Call) {
 	f.made++
 	own := &group{class: c.Op.Class, out: c, members: []*relay.Call{c}, made: f.made, weight: 1, params: len(f.operands(c))}
 	f.group[c] = own
-	if f.isView(c) || c.Op.Class == relay.Opaque {
+	if f.isView(c) || c.Op.Class == relay.Opaque || f.widensForReader(c) {
 		return
 	}
 	var taken []*group
@@ -120,6 +134,26 @@ func (f *fuser) visit(c *relay.Call) {
 		own.class = max(own.class, g.class)
 		f.o.Notes.Add(diag.Fused, "fuse-ops", nodeName(c), "%s joins %s of %s", c.Op.Name, g.out.Op.Name, nodeName(g.out))
 	}
+}
+
+// widensForReader reports whether c widens a float that is kept in a narrower type, for one reader that does so on its way:
+// with its operand it would be kept in the wider one.
+func (f *fuser) widensForReader(c *relay.Call) bool {
+	narrow := relay.Tensor(c.Args[0])
+	if _, cast := is(c, "cast"); !cast || f.users[c] != 1 || !narrow.DType.IsFloat() || narrow.DType.Bits() >= relay.Tensor(c).DType.Bits() {
+		return false
+	}
+	r := f.reader[c]
+	switch {
+	case r == nil || r.Op.Class == relay.Opaque || f.isView(r):
+		return false
+	case r.Op.Class == relay.OutFusable:
+		return r.Args[0] == relay.Expr(c)
+	case r.Op.Class == relay.Reduce:
+		return true
+	}
+	_, narrowed := is(c.Args[0], "cast")
+	return narrowed
 }
 
 // heaviest returns the group of the operand whose epilogue c becomes: of several, the one that is made last.

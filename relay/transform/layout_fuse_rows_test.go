@@ -21,7 +21,7 @@ import (
 )
 
 // channelsLast offers channels-innermost data to every convolution, and nothing else.
-func channelsLast(c *relay.Call) []cost.Candidate {
+func channelsLast(c *relay.Call, _ tensor.DType) []cost.Candidate {
 	if c.Op.Name != "nn.conv2d" {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/target"
+	"github.com/texel-ml/texel/tensor"
 )
 
 // Pass is one rewriting of the graph.
@@ -20,11 +21,13 @@ type Pass struct {
 
 // Options are what passes need beside the module.
 type Options struct {
-	Ops        *relay.Table
-	Target     *target.Target
-	Notes      *diag.Notes
-	Candidates func(c *relay.Call) []cost.Candidate // how an operator can be computed; nil: layouts stay as they are
-	Precision  Precision                            // in which type values of float32 are kept
+	Ops    *relay.Table
+	Target *target.Target
+	Notes  *diag.Notes
+	// Candidates says how an operator can be computed whose constant weight is kept in a type, tensor.Invalid being its own;
+	// nil: layouts stay as they are.
+	Candidates func(c *relay.Call, weight tensor.DType) []cost.Candidate
+	Precision  Precision // in which type values of float32 are kept
 
 	FastMath bool // also rewrites that round differently, or lose the sign of a zero: see the pass fast-math
 

@@ -76,7 +76,7 @@ var keepings = map[string]keeping{
 	"image.resize2d":   allow, "image.resize": allow, "image.grid_sample": deny,
 	"full": deny, "zeros": deny, "ones": deny, "arange": deny, "eye": deny, "one_hot": deny,
 	"scatter_elements": deny, "scatter_nd": deny, "argwhere": deny, "vision.non_max_suppression": deny,
-	"sort": deny, "argsort": deny, "topk": deny, "cumsum": deny, "cumprod": deny,
+	"sort": deny, "argsort": deny, "topk": deny, "unique": deny, "cumsum": deny, "cumprod": deny,
 }
 
 // keeping returns what half precision does to a choice; what is no operator of the table keeps everything.
