@@ -15,14 +15,17 @@ func (b *barriers) exchange(before, after []*use, c *around, carried *tir.For) t
 	scope := tir.Scope("")
 	for _, x := range before {
 		for _, y := range after {
-			if x.buf != y.buf || !x.write && !y.write || scope == tir.Global || scope != "" && x.buf.Scope == tir.Shared {
+			private := isPrivate(x.buf)
+			if x.buf != y.buf || !x.write && !y.write || private && y.write {
+				continue // what each work-item has for itself, it overwrites for itself
+			}
+			m := b.meeting(x, y, c, carried)
+			inItems, inGroups := m.perhaps()
+			done := scope == tir.Global || scope != "" && x.buf.Scope == tir.Shared || x.ordered || y.ordered
+			if !inItems && !inGroups || done && !inGroups && !private {
 				continue
 			}
-			private := isPrivate(x.buf)
-			if private && y.write {
-				continue // each work-item overwrites its own
-			}
-			items, groups, sure := b.meet(x, y, c, carried)
+			items, groups, sure := m.meet(x, y)
 			switch {
 			case groups && x.buf.Scope != tir.Shared:
 				b.fail(diag.Unsupported("insert-barriers", x.buf.Name, "values of the buffer pass between work-groups of one kernel"))
@@ -30,12 +33,15 @@ func (b *barriers) exchange(before, after []*use, c *around, carried *tir.For) t
 				b.fail(diag.Unsupported("insert-barriers", x.buf.Name, "values of the shared buffer pass between work-groups of one kernel; each has its own"))
 			case items && private && !sure:
 				b.fail(diag.Unsupported("insert-barriers", x.buf.Name, "values of the %s buffer may pass between work-items, which each have their own; it cannot be told which elements they use", x.buf.Scope))
-			case items && private:
+			case items && private: // whether there is a barrier or not
 				b.fail(diag.Unsupported("insert-barriers", x.buf.Name, "values of the %s buffer pass between work-items, which each have their own; wanted scope shared",
 					x.buf.Scope))
-			case items && x.buf.Scope == tir.Shared:
-				scope = tir.Shared
-			case items:
+			case !items || x.ordered || y.ordered:
+			case x.buf.Scope == tir.Texture:
+				b.fail(diag.Unsupported("insert-barriers", x.buf.Name, "different work-items write the same texel of the image, in an order that matters; wanted one writer"))
+			case x.buf.Scope == tir.Shared:
+				scope = stronger(scope, tir.Shared)
+			default:
 				scope = tir.Global
 			}
 		}
@@ -58,31 +64,7 @@ const (
 // maxPoints bounds the points that are gone through for two accesses; beyond, they are taken to meet.
 const maxPoints = 1 << 20
 
-// meet reports whether different work-items of one group, and whether work-items of different groups, touch one element
-// by x and then y, and whether that is sure.
-func (b *barriers) meet(x, y *use, c *around, carried *tir.For) (items, groups, sure bool) {
-	var rel [tir.GridAxes]relation
-	free, private := false, isPrivate(x.buf)
-	for axis, n := range b.extents {
-		if n > 1 && (c.bound[axis] == nil || x.bound[axis] != c.bound[axis] || y.bound[axis] != c.bound[axis]) {
-			if rel[axis] = anyIterations; private && x.bound[axis] == nil {
-				rel[axis] = forItself
-			}
-			free = free || rel[axis] == anyIterations
-		}
-	}
-	if !free {
-		return false, false, true
-	}
-	m := &meeting{b: b, c: c, carried: carried, rel: rel}
-	items, groups, sure = m.find(x, y, false) // guards only take points away
-	if !items && !groups || len(x.guards)+len(y.guards) == 0 {
-		return items, groups, sure
-	}
-	return m.find(x, y, true)
-}
-
-// meeting goes through the points of two accesses.
+// meeting is of two accesses: it goes through their points.
 type meeting struct {
 	b       *barriers
 	c       *around
@@ -90,6 +72,43 @@ type meeting struct {
 	rel     [tir.GridAxes]relation
 	guards  bool // whether points where a guard does not hold are left out
 	points  int
+}
+
+// meeting relates the work-items that make two accesses.
+func (b *barriers) meeting(x, y *use, c *around, carried *tir.For) *meeting {
+	m := &meeting{b: b, c: c, carried: carried}
+	for axis, n := range b.extents {
+		switch {
+		case n == 1 || c.bound[axis] != nil && x.bound[axis] == c.bound[axis] && y.bound[axis] == c.bound[axis]:
+		case isPrivate(x.buf) && x.bound[axis] == nil:
+			m.rel[axis] = forItself
+		default:
+			m.rel[axis] = anyIterations
+		}
+	}
+	return m
+}
+
+// perhaps reports whether different work-items of one group, and whether work-items of different groups, could make the two
+// accesses.
+func (m *meeting) perhaps() (items, groups bool) {
+	for axis, r := range m.rel {
+		if r == anyIterations {
+			items = items || axis >= tir.ThreadAxis
+			groups = groups || axis < tir.ThreadAxis
+		}
+	}
+	return items, groups
+}
+
+// meet reports whether different work-items of one group, and whether work-items of different groups, touch one element by x
+// and then y, and whether that is sure.
+func (m *meeting) meet(x, y *use) (items, groups, sure bool) {
+	items, groups, sure = m.find(x, y, false) // guards only take points away
+	if !items && !groups || len(x.guards)+len(y.guards) == 0 {
+		return items, groups, sure
+	}
+	return m.find(x, y, true)
 }
 
 // find compares two accesses. What cannot be told, or would take too long, is taken to meet, and is not sure.
@@ -117,17 +136,6 @@ func (m *meeting) find(x, y *use, guards bool) (items, groups, sure bool) {
 		items, groups = m.perhaps()
 	}
 	return items, groups, ok
-}
-
-// perhaps is the answer where nothing is known.
-func (m *meeting) perhaps() (items, groups bool) {
-	for axis, r := range m.rel {
-		if r == anyIterations {
-			items = items || axis >= tir.ThreadAxis
-			groups = groups || axis < tir.ThreadAxis
-		}
-	}
-	return items, groups
 }
 
 // conditions are the guards that count.

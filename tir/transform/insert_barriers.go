@@ -25,8 +25,8 @@ import (
 // before that.
 //
 // All work-items of a group come to each barrier: a condition around that they may decide differently moves inside. Where
-// that is impossible, and where a value would pass between groups, or through memory that each work-item has for itself,
-// the pass explains.
+// that is impossible, and where a value would pass between groups, through memory that each work-item has for itself, or
+// through an image of the kernel's own, the pass explains.
 func InsertBarriers(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 	if opts.Device != GPU {
 		return k, nil
@@ -35,13 +35,16 @@ func InsertBarriers(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &barriers{extents: extents, a: arith.New(), written: map[*tir.Buffer]bool{}}
+	b := &barriers{extents: extents, a: arith.New(), written: map[*tir.Buffer]bool{}, crosses: crosses(k.Body, extents)}
 	tir.Walk(k.Body, func(n any) bool {
 		if s, ok := n.(*tir.Store); ok {
 			b.written[s.Buffer] = true
 		}
 		return true
 	})
+	if image := b.readBack(k.Body); image != nil {
+		return nil, diag.Unsupported("insert-barriers", image.Name, "the kernel writes the image and reads it; wanted a kernel that fills it before")
+	}
 	body, _ := b.stmt(k.Body, &around{}, nil)
 	if b.err != nil {
 		return nil, b.err
@@ -49,11 +52,57 @@ func InsertBarriers(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 	return withBody(k, body), nil
 }
 
+// readBack returns a texture that the kernel reads and writes, which no kernel can.
+func (b *barriers) readBack(body tir.Stmt) *tir.Buffer {
+	var image *tir.Buffer
+	tir.Walk(body, func(n any) bool {
+		if l, ok := n.(*tir.Load); ok && l.Buffer.Scope == tir.Texture && b.written[l.Buffer] {
+			image = l.Buffer
+		}
+		return image == nil
+	})
+	return image
+}
+
 type barriers struct {
 	extents [tir.GridAxes]int64
 	a       *arith.Analyzer
 	written map[*tir.Buffer]bool
+	crosses bool // work-groups may touch what others do
 	err     error
+}
+
+// crosses reports whether one work-group does what other ones do: something stands outside of the loops over work-groups, or
+// in several of one axis.
+func crosses(body tir.Stmt, extents [tir.GridAxes]int64) bool {
+	accesses := func(root any) int {
+		n := 0
+		tir.Walk(root, func(x any) bool {
+			switch x.(type) {
+			case *tir.Load, *tir.Store:
+				n++
+			}
+			return true
+		})
+		return n
+	}
+	all := accesses(body)
+	for axis, n := range extents[:tir.ThreadAxis] {
+		if n == 1 {
+			continue
+		}
+		whole := false
+		tir.Walk(body, func(x any) bool {
+			f, ok := x.(*tir.For)
+			whole = whole || ok && f.Axis() == axis && accesses(f.Body) == all
+			_, isExpr := x.(tir.Expr)
+			return !whole && !isExpr
+		})
+		if !whole {
+			return true
+		}
+	}
+	return false
 }
 
 // around is what stands around a statement.
@@ -72,6 +121,8 @@ type use struct {
 	indices []tir.Expr
 	write   bool
 	first   [tir.GridAxes]bool // along an axis without a loop around, only the first work-item does it
+	crosses bool               // another work-group may touch the same
+	ordered bool               // by a barrier, within its work-group
 }
 
 // flow is what a statement does, as far as no barrier orders it inside.
@@ -105,13 +156,18 @@ func rank(barrier tir.Scope) int {
 	return 2
 }
 
-// past returns the accesses that a barrier does not order: one of shared memory orders no global memory, and none brings
-// back what another work-item has for itself.
+// past returns the accesses as they are behind a barrier: one of shared memory orders no global memory, none brings back what
+// another work-item has for itself, and none orders those of other work-groups.
 func past(uses []*use, barrier tir.Scope) []*use {
 	var list []*use
 	for _, u := range uses {
-		if barrier == "" || isPrivate(u.buf) || barrier == tir.Shared && u.buf.Scope != tir.Shared {
+		switch {
+		case barrier == "" || isPrivate(u.buf) || barrier == tir.Shared && u.buf.Scope != tir.Shared || u.ordered:
 			list = append(list, u)
+		case u.crosses:
+			to := *u
+			to.ordered = true
+			list = append(list, &to)
 		}
 	}
 	return list
@@ -244,10 +300,10 @@ func (b *barriers) differs(e tir.Expr, c *around) bool {
 
 // use notes an access, unless no other work-item can see it.
 func (b *barriers) use(buf *tir.Buffer, indices []tir.Expr, write bool, c *around) []*use {
-	if !b.written[buf] || buf.Scope == tir.Texture {
+	if !b.written[buf] {
 		return nil
 	}
-	u := &use{around: *c.inner(), buf: buf, write: write}
+	u := &use{around: *c.inner(), buf: buf, write: write, crosses: b.crosses}
 	for _, e := range indices {
 		u.indices = append(u.indices, c.subst(e))
 	}
