@@ -60,17 +60,21 @@ func (m *Mapper) MapExpr(e Expr) Expr {
 	return out
 }
 
-func (m *Mapper) mapList(list []Expr) ([]Expr, bool) {
-	changed := false
-	out := make([]Expr, len(list))
+func (m *Mapper) mapList(list []Expr) ([]Expr, bool) { return mapped(list, m.MapExpr) }
+
+// mapped returns the list with f of each element, and whether one is another than before: without that, it is the same list.
+func mapped[T comparable](list []T, f func(T) T) (out []T, changed bool) {
+	out = list
 	for i, e := range list {
-		out[i] = m.MapExpr(e)
-		changed = changed || out[i] != e
+		to := f(e)
+		if to != e && !changed {
+			out, changed = slices.Clone(list), true
+		}
+		if changed {
+			out[i] = to
+		}
 	}
-	if !changed {
-		return list, false
-	}
-	return out, true
+	return out, changed
 }
 
 // MapStmt rewrites a statement. nil stays nil.
@@ -161,22 +165,26 @@ func (m *Mapper) mapRealize(n *BlockRealize) Stmt {
 
 func (m *Mapper) mapRegions(list []Region) ([]Region, bool) {
 	changed := false
-	out := make([]Region, len(list))
+	out := list
 	for i, r := range list {
-		out[i] = Region{r.Buffer, make([]Range, len(r.Ranges))}
-		for j, g := range r.Ranges {
-			out[i].Ranges[j] = Range{m.MapExpr(g.Min), m.MapExpr(g.Extent)}
-			changed = changed || out[i].Ranges[j] != g
+		ranges, other := mapped(r.Ranges, func(g Range) Range { return Range{m.MapExpr(g.Min), m.MapExpr(g.Extent)} })
+		if other && !changed {
+			out, changed = slices.Clone(list), true
+		}
+		if other {
+			out[i].Ranges = ranges
 		}
 	}
-	if !changed {
-		return list, false
-	}
-	return out, true
+	return out, changed
 }
 
 // Subst replaces variables in an expression.
-func Subst(e Expr, to map[*Var]Expr) Expr { return substituter(to).MapExpr(e) }
+func Subst(e Expr, to map[*Var]Expr) Expr {
+	if !UsesAny(e, to) {
+		return e
+	}
+	return substituter(to).MapExpr(e)
+}
 
 // SubstStmt replaces variables in a statement.
 func SubstStmt(s Stmt, to map[*Var]Expr) Stmt { return substituter(to).MapStmt(s) }
