@@ -6,7 +6,7 @@ import (
 	"github.com/texel-ml/texel/tir"
 )
 
-var sortRules = map[string]OpRule{"sort": lowerSort}
+var sortRules = map[string]OpRule{"sort": lowerSort, "unique": lowerUnique}
 
 // before reports that value a stands before b: below it when ascending, above it otherwise. NaN is larger than any number.
 func before(a, b tir.Expr, ascend bool) tir.Expr {
@@ -44,16 +44,28 @@ func (s *sorter) temp() []*tir.Buffer {
 	return list
 }
 
-// sort orders the first n places by their keys, merging runs of 1, 2, 4, …; equal ones stay in their order.
+// sort orders the first n places by their keys; equal ones stay in their order.
 func (s *sorter) sort(n tir.Expr, key func(at tir.Expr) tir.Expr, ascend bool) tir.Stmt {
-	at := func(v variable) tir.Expr { return load(s.places, v.get()) }
+	left, right := s.next()
+	return s.merge(n, s.right.set(both(tir.Lt(s.j.get(), s.hi.get()),
+		either(tir.Bin(tir.GE, s.i.get(), s.mid.get()), before(key(right), key(left), ascend)))))
+}
+
+// next returns the places at the front of the two runs that are merged.
+func (s *sorter) next() (left, right tir.Expr) {
+	return load(s.places, s.i.get()), load(s.places, s.j.get())
+}
+
+// merge merges runs of 1, 2, 4, … of the first n places. decide sets right where the next one comes from the right run:
+// where that is not empty, and the left one is or the place at its front belongs behind.
+func (s *sorter) merge(n tir.Expr, decide tir.Stmt) tir.Stmt {
 	next := func(v variable) tir.Stmt { return v.set(offset(v.get(), 1)) }
+	left, right := s.next()
 	step := tir.Block1(
-		s.right.set(both(tir.Lt(s.j.get(), s.hi.get()),
-			either(tir.Bin(tir.GE, s.i.get(), s.mid.get()), before(key(at(s.j)), key(at(s.i)), ascend)))),
+		decide,
 		&tir.If{Cond: s.right.get(),
-			Then: tir.Block1(store(s.other, at(s.j), s.k_.get()), next(s.j)),
-			Else: tir.Block1(store(s.other, at(s.i), s.k_.get()), next(s.i))},
+			Then: tir.Block1(store(s.other, right, s.k_.get()), next(s.j)),
+			Else: tir.Block1(store(s.other, left, s.k_.get()), next(s.i))},
 		next(s.k_))
 	merge := tir.Block1(
 		s.mid.set(tir.Minimum(tir.Plus(s.lo.get(), s.width.get()), n)),

@@ -45,6 +45,46 @@ func evalTopK(s *EvalSite) (Value, error) {
 	return Values{values, indices}, nil
 }
 
+func evalUnique(s *EvalSite) (Value, error) {
+	a, x := s.Attrs.(*UniqueAttrs), s.Wide(0)
+	first, group, counts, number := s.field(0), s.field(1), s.field(2), s.field(3)
+	outer, n, inner := splitAxis(x.Shape, NormalAxis(a.Axis, len(x.Shape)))
+	compare := func(i, j int) int {
+		for k := range outer * inner {
+			at := k/inner*n*inner + k%inner
+			if c := compareAt(x, at+i*inner, at+j*inner); c != 0 {
+				return c
+			}
+		}
+		return 0
+	}
+	sorted := table(n, 0, 1)
+	slices.SortStableFunc(sorted, compare)
+	var found []int // the first slice of each group of equal ones
+	for k, i := range sorted {
+		if k == 0 || compare(sorted[k-1], i) != 0 {
+			found = append(found, i)
+		}
+		group.I[i] = int64(found[len(found)-1])
+	}
+	if !a.Sorted {
+		slices.Sort(found)
+	}
+	for i := range first.I {
+		first.I[i] = -1
+	}
+	place := map[int64]int64{} // of the group whose first slice is known
+	for k, i := range found {
+		first.I[k], place[int64(i)] = int64(i), int64(k)
+	}
+	for i, f := range group.I {
+		group.I[i] = place[f]
+		counts.I[place[f]]++
+	}
+	number.I[0] = int64(len(found))
+	return Values{first, group, counts, number}, nil
+}
+
 // evalScan evaluates the running reductions; first is the value of nothing.
 func evalScan(first int64, f func(a, b float64) float64, g func(a, b int64) int64) evalFunc {
 	return func(s *EvalSite) (Value, error) {

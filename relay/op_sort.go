@@ -17,6 +17,12 @@ type TopKAttrs struct {
 	DType    tensor.DType `relay:"dtype"`     // of the indices: int64 or int32
 }
 
+// UniqueAttrs are the attributes of unique.
+type UniqueAttrs struct {
+	Axis   int  `relay:"axis"`
+	Sorted bool `relay:"sorted"` // distinct slices in order; otherwise as they first occur
+}
+
 // sortOps order elements.
 func sortOps() []*Op {
 	attrs := func() any { return &SortAttrs{Axis: -1, IsAscend: true, DType: tensor.Int64} }
@@ -29,7 +35,30 @@ func sortOps() []*Op {
 			Infer: inferTopK, Eval: evalTopK, Class: Opaque, Lower: "sort",
 			Doc: "a tuple: the k largest (is_ascend: smallest) elements in order along the axis, and their indices; the lower index first among " +
 				"equal elements."},
+		{Name: "unique", Args: []string{"data"}, NewAttrs: func() any { return &UniqueAttrs{Sorted: true} }, Infer: inferUnique,
+			Eval: evalUnique, Class: Opaque, Lower: "unique",
+			Doc: "a tuple that describes the distinct ones of the n slices along the axis, which are compared element by element in row-major " +
+				"order, NaN being larger than any number and equal to itself: for each the place where it first occurs, int64 (n), the places " +
+				"beyond their number −1; for each slice which of them it is, int64 (n); how often each occurs, int64 (n), 0 beyond their number; " +
+				"and that number, int64 (1). ONNX Unique, whose Y is take(data, the first)."},
 	}
+}
+
+func inferUnique(s *Site) (Type, error) {
+	a, err := attrsOf[UniqueAttrs](s)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Arith(0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := s.axis(a.Axis, len(t.Shape))
+	if err != nil {
+		return nil, err
+	}
+	list := &TensorType{tensor.Shape{t.Shape[axis]}, tensor.Int64}
+	return &TupleType{[]Type{list, list, list, &TensorType{tensor.Shape{1}, tensor.Int64}}}, nil
 }
 
 func inferSort(s *Site) (Type, error) {

@@ -73,7 +73,7 @@ func TestEveryOperatorHasARow(t *testing.T) {
 // TestGraphsAreLegal draws graphs of many operators, with and without control, of every element type and pattern.
 func TestGraphsAreLegal(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(600) {
+	for seed := range uint64(800) {
 		o := relaygen.Options{Operators: 3 + int(seed%20), Control: seed%2 == 0}
 		if seed%3 == 0 {
 			o.Patterns = relaygen.Patterns()

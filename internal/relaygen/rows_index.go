@@ -103,6 +103,10 @@ func sortRows() map[string]func(g *Gen) relay.Expr {
 		axis := g.n(len(shape))
 		return g.call("topk", &relay.TopKAttrs{K: g.from(1, shape[axis]), Axis: g.signed(axis, len(shape)), IsAscend: g.flip(), DType: pick(g, indices...)}, x)
 	}
+	all["unique"] = func(g *Gen) relay.Expr {
+		x := g.number(1, 3)
+		return g.call("unique", &relay.UniqueAttrs{Axis: g.axis(len(relay.Tensor(x).Shape)), Sorted: g.flip()}, x)
+	}
 	for _, name := range []string{"cumsum", "cumprod"} {
 		all[name] = func(g *Gen) relay.Expr {
 			x := g.clipped(g.number(1, 4), -1.5, 1.5)

@@ -135,6 +135,39 @@ func TestAValueThatMustBeKnownIsAskedFor(t *testing.T) {
 	refuse(t, m, Options{Values: map[string]*tensor.Tensor{"target": tensor.Of(tensor.Int32, tensor.Shape{1}, int32(-1))}}, diag.ErrInvalid, `a value of type int32 was given, the model has int64`)
 }
 
+func TestUniqueGivesAsManyAsThereAre(t *testing.T) {
+	m := model(11, graphOf(values(value("x", 1, 2, 3)), values(value("y", 1), value("first", 7), value("inverse", 7), value("counts", 7)),
+		op("Unique", names("x"), names("y", "first", "inverse", "counts"))))
+	module, _ := load(t, m, Options{})
+	require.Equal(t, relay.Extent{Axis: 0, Output: 4}, module.Extents["y"])
+	require.Equal(t, relay.Extent{Axis: 0, Output: 5}, module.Extents["first"])
+	require.Equal(t, relay.Extent{Axis: 0, Output: 6}, module.Extents["counts"])
+	require.NotContains(t, module.Extents, "inverse")
+	x := tensor.Of(tensor.Float32, tensor.Shape{2, 3}, float32(5), 2, 5, 2, 2, 9)
+	out := compute(t, module, x)
+	require.Equal(t, []float32{2, 5, 9}, tensor.View[float32](out[0])[:3])
+	require.Equal(t, []int64{1, 0, 5}, tensor.View[int64](out[1])[:3])
+	require.Equal(t, []int64{1, 0, 1, 0, 0, 2}, tensor.View[int64](out[2]))
+	require.Equal(t, []int64{3, 2, 1}, tensor.View[int64](out[3])[:3])
+	require.Equal(t, []int64{3}, tensor.View[int64](out[4]))
+
+	bound, _ := load(t, m, Options{Values: map[string]*tensor.Tensor{"x": x}}) // of a known operand the extent is known
+	require.Empty(t, bound.Extents)
+	out = compute(t, bound)
+	require.Equal(t, tensor.Of(tensor.Float32, tensor.Shape{3}, float32(2), 5, 9), out[0])
+	require.Equal(t, tensor.Of(tensor.Int64, tensor.Shape{3}, int64(3), 2, 1), out[3])
+
+	m.Graph.Node[0].Attribute = []*pb.AttributeProto{attr("axis", 1), attr("sorted", 0)}
+	module, _ = load(t, m, Options{})
+	require.Equal(t, relay.Extent{Axis: 1, Output: 4}, module.Extents["y"])
+	out = compute(t, module, tensor.Of(tensor.Float32, tensor.Shape{2, 3}, float32(5), 2, 5, 1, 0, 1))
+	require.Equal(t, []int64{0, 1}, tensor.View[int64](out[1])[:2])
+	require.Equal(t, []int64{2}, tensor.View[int64](out[4]))
+	m.Graph.Input = values(value("x", 22, 2, 3)) // int4
+	m.Graph.Output = values(value("y", 22))
+	refuse(t, m, Options{}, diag.ErrUnsupported, "storage type int4")
+}
+
 func TestOutputsOfBoundedExtentSayHowMuchIsReal(t *testing.T) {
 	m := model(13, graphOf(values(value("x", 1, 2, 3)), values(value("y", 7)), op("NonZero", names("x"), names("y"))))
 	module, _ := load(t, m, Options{})

@@ -138,73 +138,24 @@ func nonZero(n *node) []relay.Expr {
 	return one(n.bounded(places, 1, n.field(found, 1)))
 }
 
-// unique gives the distinct elements of a known operand, or its distinct slices along axis; where each comes first,
-// which of them each element is, and how often each comes.
+// unique gives the distinct elements of the operand, or its distinct slices along axis; where each comes first, which of
+// them each element is, and how often each comes. How many there are is known when the model runs, unless the operand is.
 func unique(n *node) []relay.Expr {
 	x := n.in(0)
-	w := n.value(x, "the operand, which decides the size of the result,")
-	axis, flat := 0, !n.has("axis")
-	shape := w.Shape
-	if flat {
-		shape = tensor.Shape{shape.Elems()}
+	axis := 0
+	if n.has("axis") {
+		axis = n.axis(n.int("axis", 0), n.rank(x))
 	} else {
-		axis = n.axis(n.int("axis", 0), len(shape))
+		x = n.reshape(x, tensor.Shape{n.known(x).Elems()})
 	}
-	outer, inner := shape[:axis].Elems(), shape[axis+1:].Elems()
-	at := func(i, k int) float64 { // element k of slice i
-		p := (k/inner*shape[axis]+i)*inner + k%inner
-		if w.F != nil {
-			return w.F[p]
-		}
-		return float64(w.I[p])
+	list := n.fields(n.call("unique", &relay.UniqueAttrs{Axis: axis, Sorted: n.flag("sorted", true)}, x))
+	first, inverse, counts, number := list[0], list[1], list[2], list[3]
+	if smallConstant(number) {
+		k := int(n.value(number, "the number of distinct elements").I[0])
+		first, counts = n.sliceAxis(first, 0, 0, k), n.sliceAxis(counts, 0, 0, k)
+		return []relay.Expr{n.take(x, first, axis), first, inverse, counts}
 	}
-	compare := func(i, j int) int {
-		for k := range outer * inner {
-			if a, b := at(i, k), at(j, k); a < b {
-				return -1
-			} else if a > b {
-				return 1
-			}
-		}
-		return 0
-	}
-	order := make([]int, shape[axis])
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, compare)
-	var first []int
-	group := make([]int, len(order)) // slice to its rank among the distinct ones
-	for k, i := range order {
-		if k == 0 || compare(order[k-1], i) != 0 {
-			first = append(first, i)
-		}
-		group[i] = len(first) - 1
-	}
-	place := make([]int, len(first)) // sorted rank to place in the result
-	for i := range place {
-		place[i] = i
-	}
-	if !n.flag("sorted", true) {
-		byFirst := slices.Clone(place)
-		slices.SortFunc(byFirst, func(a, b int) int { return first[a] - first[b] })
-		for p, g := range byFirst {
-			place[g] = p
-		}
-	}
-	index, inverse, counts := make([]int, len(first)), make([]int, len(order)), make([]int, len(first))
-	for g, i := range first {
-		index[place[g]] = i
-	}
-	for i, g := range group {
-		inverse[i] = place[g]
-		counts[place[g]]++
-	}
-	from := x
-	if flat {
-		from = n.reshape(x, shape)
-	}
-	return []relay.Expr{n.take(from, n.constInts(index...), axis), n.constInts(index...), n.constInts(inverse...), n.constInts(counts...)}
+	return []relay.Expr{n.bounded(n.take(x, first, axis), axis, number), n.bounded(first, 0, number), inverse, n.bounded(counts, 0, number)}
 }
 
 // tensorScatter writes the rows of an update into a cache from write_indices on along an axis, around its end when
