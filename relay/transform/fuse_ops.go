@@ -139,8 +139,10 @@ func (f *fuser) visit(c *relay.Call) {
 // widensForReader reports whether c widens a float that is kept in a narrower type, for one reader that does so on its way:
 // with its operand it would be kept in the wider one.
 func (f *fuser) widensForReader(c *relay.Call) bool {
-	narrow := relay.Tensor(c.Args[0])
-	if _, cast := is(c, "cast"); !cast || f.users[c] != 1 || !narrow.DType.IsFloat() || narrow.DType.Bits() >= relay.Tensor(c).DType.Bits() {
+	if _, cast := is(c, "cast"); !cast || f.users[c] != 1 {
+		return false
+	}
+	if narrow := relay.Tensor(c.Args[0]); !narrow.DType.IsFloat() || narrow.DType.Bits() >= relay.Tensor(c).DType.Bits() {
 		return false
 	}
 	r := f.reader[c]
