@@ -45,7 +45,7 @@ type matcher struct {
 func (m *matcher) match(w, r tir.Expr) bool {
 	switch n := w.(type) {
 	case *tir.Var:
-		i := slices.IndexFunc(m.own, func(v Var) bool { return v.Var == n })
+		i := index(m.own, n)
 		if i < 0 {
 			return w == r // fixed
 		}
@@ -56,7 +56,7 @@ func (m *matcher) match(w, r tir.Expr) bool {
 		if was := m.to[n]; was != nil {
 			return was == v
 		}
-		k := slices.IndexFunc(m.into, func(o Var) bool { return o.Var == v })
+		k := index(m.into, v)
 		if k < 0 || m.into[k].Min < m.own[i].Min || m.into[k].Min+m.into[k].Extent > m.own[i].Min+m.own[i].Extent {
 			return false // it takes values that the writer's does not
 		}

@@ -58,6 +58,9 @@ func decide(c *Claim, loops []*tir.Var) error {
 
 // withoutEmpty leaves out sides without a point.
 func withoutEmpty(c *Claim) *Claim {
+	if !empty(c.Vars) && !slices.ContainsFunc(c.By, func(s Side) bool { return empty(s.Vars) }) {
+		return c
+	}
 	out := *c
 	out.By = nil
 	for _, s := range c.By {
@@ -127,10 +130,6 @@ type part struct {
 // split cuts a side into its parts; axes that stand in one group of together are kept in one part. Fixed variables link
 // nothing, since a claim must hold for each of their values. A condition without variables of the side is a part of its own.
 func split(s Side, together [][]int) []part {
-	index := map[*tir.Var]int{}
-	for i, v := range s.Vars {
-		index[v.Var] = i
-	}
 	conds := tir.Conjuncts(s.Where)
 	n := len(s.Vars)
 	root := make([]int, n+len(conds)+len(s.Map)) // union-find over variables, conditions, expressions
@@ -146,7 +145,7 @@ func split(s Side, together [][]int) []part {
 	link := func(e tir.Expr, node int) {
 		tir.Walk(e, func(x any) bool {
 			if v, ok := x.(*tir.Var); ok {
-				if i, own := index[v]; own {
+				if i := index(s.Vars, v); i >= 0 {
 					root[find(i)] = find(node)
 				}
 			}
@@ -164,17 +163,15 @@ func split(s Side, together [][]int) []part {
 			root[find(n+len(conds)+group[i])] = find(n + len(conds) + group[0])
 		}
 	}
-	byRoot := map[int]int{}
 	var parts []part
+	place := make([]int, len(root)) // of the part of a root, plus one
 	at := func(node int) *part {
 		r := find(node)
-		i, ok := byRoot[r]
-		if !ok {
-			i = len(parts)
-			byRoot[r] = i
+		if place[r] == 0 {
 			parts = append(parts, part{})
+			place[r] = len(parts)
 		}
-		return &parts[i]
+		return &parts[place[r]-1]
 	}
 	for i, v := range s.Vars {
 		p := at(i)
@@ -205,13 +202,8 @@ type walk struct {
 
 // newWalk prepares a walk over vars, whose slots come after those of outer.
 func (k *checker) newWalk(outer, vars []Var, conds []tir.Expr, exprs []tir.Expr) (*walk, error) {
-	w := &walk{k: k, ev: &evaluator{slot: map[*tir.Var]int{}}, vars: vars, point: make([]int64, len(outer)+len(vars)), value: make([]int64, len(exprs))}
-	for i, v := range outer {
-		w.ev.slot[v.Var] = i
-	}
-	for i, v := range vars {
-		w.ev.slot[v.Var] = len(outer) + i
-	}
+	slots := slices.Concat(outer, vars)
+	w := &walk{k: k, ev: &evaluator{slots: slots}, vars: vars, point: make([]int64, len(slots)), value: make([]int64, len(exprs))}
 	for _, list := range []struct {
 		from []tir.Expr
 		to   *[]number
@@ -363,14 +355,17 @@ func (k *checker) constant() error {
 	return nil
 }
 
-func has(list []Var, v *tir.Var) bool {
-	for _, x := range list {
-		if x.Var == v {
-			return true
+// index is where v stands in a list, or -1.
+func index(list []Var, v *tir.Var) int {
+	for i := range list {
+		if list[i].Var == v {
+			return i
 		}
 	}
-	return false
+	return -1
 }
+
+func has(list []Var, v *tir.Var) bool { return index(list, v) >= 0 }
 
 func (k *checker) imageOf(p part) error {
 	if k.imageByForm(p) {

@@ -16,22 +16,23 @@ func (k *checker) cover() error {
 		return fmt.Errorf("nothing is written before it is read")
 	}
 	for n := range c.By { // often one of them does
-		if k.coverAll(c.By[n:n+1]) == nil {
-			return nil
+		err := k.coverAll(c.By[n])
+		if err == nil || len(c.By) == 1 {
+			return err
 		}
 	}
-	groups := groupsOf(append([]Side{c.Side}, c.By...), len(c.Map))
+	groups, sides := groupsOf(len(c.Map), append([]Side{c.Side}, c.By...)...)
 	if len(groups) == 0 {
-		return k.coverGroup(nil, groups, c.By)
+		return k.coverGroup(nil, sides[0], sides[1:])
 	}
 	free := -1 // the group that needs the union
 	for g, axes := range groups {
 		for n := range c.By {
-			err := k.coverGroup(axes, groups, c.By[n:n+1])
+			err := k.coverGroup(axes, sides[0], sides[n+1:n+2])
 			if err == nil {
 				continue
 			}
-			if len(c.By) == 1 || free >= 0 && free != g {
+			if free >= 0 && free != g {
 				return err
 			}
 			free = g
@@ -39,42 +40,50 @@ func (k *checker) cover() error {
 		}
 	}
 	if free >= 0 {
-		return k.coverGroup(groups[free], groups, c.By)
+		return k.coverGroup(groups[free], sides[0], sides[1:])
 	}
 	return nil
 }
 
 // coverAll decides the claim against one side: of each group of axes.
-func (k *checker) coverAll(by []Side) error {
-	groups := groupsOf([]Side{k.claim.Side, by[0]}, len(k.claim.Map))
+func (k *checker) coverAll(by Side) error {
+	groups, sides := groupsOf(len(k.claim.Map), k.claim.Side, by)
 	if len(groups) == 0 {
 		groups = [][]int{nil}
 	}
 	for _, axes := range groups {
-		if err := k.coverGroup(axes, groups, by); err != nil {
+		if err := k.coverGroup(axes, sides[0], sides[1:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// groupsOf joins axes that some side links.
-func groupsOf(sides []Side, axes int) [][]int {
+// inParts is a side with its parts.
+type inParts struct {
+	Side
+	parts []part
+}
+
+// groupsOf joins axes that some side links, and cuts the sides so that the axes of a group are in one part.
+func groupsOf(axes int, sides ...Side) ([][]int, []inParts) {
 	groups := make([][]int, axes)
 	for i := range groups {
 		groups[i] = []int{i}
 	}
+	out := make([]inParts, len(sides))
 	for changed := true; changed; {
 		changed = false
-		for _, s := range sides {
-			for _, p := range split(s, groups) {
+		for i, s := range sides {
+			out[i] = inParts{s, split(s, groups)}
+			for _, p := range out[i].parts {
 				if merged := merge(groups, p.exprs); len(merged) < len(groups) {
 					groups, changed = merged, true
 				}
 			}
 		}
 	}
-	return groups
+	return groups, out
 }
 
 // merge joins the groups that hold one of the axes.
@@ -107,14 +116,13 @@ func overlap(a, b []int) bool {
 
 // coverGroup decides the claim for some axes, against the union of by. A condition on variables that make no axis counts
 // where it narrows by, and not where it narrows the claim's own side.
-func (k *checker) coverGroup(axes []int, groups [][]int, by []Side) error {
-	c := k.claim
-	own := k.partOf(c.Side, axes, groups, false)
-	exprs := c.Side.at(axes)
+func (k *checker) coverGroup(axes []int, side inParts, by []inParts) error {
+	own := k.partOf(side, axes, false)
+	exprs := side.at(axes)
 	all := [][]tir.Expr{exprs, own.conds}
 	writers := make([]part, len(by))
 	for i, s := range by {
-		w := k.partOf(s, axes, groups, true)
+		w := k.partOf(s, axes, true)
 		if len(axes) == 1 && coveredByForm(exprs[0], own, s.Map[axes[0]], w) {
 			return nil
 		}
@@ -124,7 +132,7 @@ func (k *checker) coverGroup(axes []int, groups [][]int, by []Side) error {
 		writers[i] = w
 		all = append(all, s.at(axes), w.conds)
 	}
-	fixed := used(c.Fixed, all...)
+	fixed := used(k.claim.Fixed, all...)
 	reader, err := k.newWalk(fixed, own.vars, own.conds, exprs)
 	if err != nil {
 		return err
@@ -172,9 +180,9 @@ func join(a, b string) string {
 
 // partOf returns the part of a side that makes the given axes, with the conditions on fixed variables alone. With the parts
 // that make no axis, where these may be empty, it is exact; without them it holds more points.
-func (k *checker) partOf(s Side, axes []int, groups [][]int, exact bool) part {
+func (k *checker) partOf(s inParts, axes []int, exact bool) part {
 	var out part
-	for _, p := range split(s, groups) {
+	for _, p := range s.parts {
 		if overlap(p.exprs, axes) || len(p.vars) == 0 && len(p.exprs) == 0 || exact && len(p.exprs) == 0 && k.mayBeEmpty(p) {
 			out.vars = append(out.vars, p.vars...)
 			out.conds = append(out.conds, p.conds...)
@@ -227,8 +235,7 @@ func (k *checker) distinct() error {
 	if c.Kind == Disjoint && len(c.By) == 0 || c.Kind == Distinct && empty(c.Vars) {
 		return nil
 	}
-	sides := append([]Side{c.Side}, c.By...)
-	groups := groupsOf(sides, len(c.Map))
+	groups, sides := groupsOf(len(c.Map), append([]Side{c.Side}, c.By...)...)
 	loops := k.loops
 	if c.Kind == Disjoint {
 		loops = []*tir.Var{nil}
@@ -239,7 +246,7 @@ func (k *checker) distinct() error {
 		}
 		err := fmt.Errorf("all touch the only element")
 		for _, axes := range groups {
-			if err = k.distinctIn(loop, axes, groups, sides); err == nil {
+			if err = k.distinctIn(loop, axes, sides); err == nil {
 				break
 			}
 		}
@@ -260,10 +267,10 @@ func extentOf(list []Var, v *tir.Var) int64 {
 }
 
 // single reports whether the conditions leave at most one value of a loop, the same on all sides.
-func (k *checker) single(loop *tir.Var, sides []Side) bool {
+func (k *checker) single(loop *tir.Var, sides []inParts) bool {
 	only, any := int64(0), false
 	for _, s := range sides {
-		for _, p := range split(s, nil) {
+		for _, p := range split(s.Side, nil) {
 			if !has(p.vars, loop) {
 				continue
 			}
@@ -307,13 +314,13 @@ func usingOnly(conds []tir.Expr, vars []Var) []tir.Expr {
 }
 
 // distinctIn decides it of some axes, for one variable of the loop.
-func (k *checker) distinctIn(loop *tir.Var, axes []int, groups [][]int, sides []Side) error {
+func (k *checker) distinctIn(loop *tir.Var, axes []int, sides []inParts) error {
 	c := k.claim
 	var walks []*walk
 	var all [][]tir.Expr
 	parts := make([]part, len(sides))
 	for i, s := range sides {
-		parts[i] = k.partOf(s, axes, groups, false)
+		parts[i] = k.partOf(s, axes, false)
 		if loop != nil && !has(parts[i].vars, loop) {
 			return fmt.Errorf("the same is touched at each value of %s", loop.Name)
 		}

@@ -15,6 +15,9 @@ func inDigits(c *Claim) (*Claim, []*tir.Var) {
 		loops = append(loops, c.Loop)
 	}
 	all := c.exprs()
+	if !slices.ContainsFunc(all, divides) {
+		return c, loops
+	}
 	d := &digits{to: map[*tir.Var]tir.Expr{}, extent: map[*tir.Var]int64{}}
 	cut := map[*tir.Var][]Var{}
 	replace := func(list []Var) []Var {
@@ -50,6 +53,17 @@ func inDigits(c *Claim) (*Claim, []*tir.Var) {
 		out.By[i] = s.mapped(d.rewrite)
 	}
 	return &out, loops
+}
+
+// divides reports whether something is divided below e.
+func divides(e tir.Expr) bool {
+	found := false
+	tir.Walk(e, func(n any) bool {
+		b, ok := n.(*tir.Binary)
+		found = found || ok && (b.Op == tir.FloorDiv || b.Op == tir.FloorMod)
+		return !found
+	})
+	return found
 }
 
 // exprs returns all expressions of a claim.

@@ -8,8 +8,8 @@ type number func(point []int64) int64
 // evaluator compiles expressions over variables that have slots. It reports false for what it does not know: loads,
 // floats, calls. A division by zero makes the point fail.
 type evaluator struct {
-	slot map[*tir.Var]int
-	bad  bool // a division by zero was met
+	slots []Var
+	bad   bool // a division by zero was met
 }
 
 func (ev *evaluator) compile(e tir.Expr) (number, bool) {
@@ -18,8 +18,8 @@ func (ev *evaluator) compile(e tir.Expr) (number, bool) {
 		v := n.Value
 		return func([]int64) int64 { return v }, true
 	case *tir.Var:
-		i, ok := ev.slot[n]
-		return func(p []int64) int64 { return p[i] }, ok
+		i := index(ev.slots, n)
+		return func(p []int64) int64 { return p[i] }, i >= 0
 	case *tir.Not:
 		a, ok := ev.compile(n.A)
 		return func(p []int64) int64 { return 1 - a(p) }, ok
@@ -60,8 +60,8 @@ func (ev *evaluator) sum(e tir.Expr) (number, bool) {
 		case *tir.Int:
 			c += t.factor * n.Value
 		case *tir.Var:
-			i, ok := ev.slot[n]
-			if !ok {
+			i := index(ev.slots, n)
+			if i < 0 {
 				return nil, false
 			}
 			terms = append(terms, term{i, t.factor})

@@ -38,7 +38,7 @@ func formOf(e tir.Expr, vars []Var) (form, bool) {
 			}
 			f.lo += x.Value * t.factor
 		case *tir.Var:
-			i := slices.IndexFunc(vars, func(v Var) bool { return v.Var == x })
+			i := index(vars, x)
 			if i < 0 || vars[i].Extent > 1<<31 || t.factor > 1<<31 || t.factor < -1<<31 || vars[i].Min > 1<<20 || vars[i].Min < -1<<20 {
 				return f, false
 			}

@@ -1,6 +1,10 @@
 package proof
 
-import "github.com/texel-ml/texel/tir"
+import (
+	"slices"
+
+	"github.com/texel-ml/texel/tir"
+)
 
 // unshifted takes out of each axis what only fixed variables add to it, where that is the same on all sides: at every value
 // of the fixed variables the sides are then shifted alike, and whether values are equal does not change.
@@ -14,22 +18,19 @@ func unshifted(sides []Side) []Side {
 	out := make([]Side, len(sides))
 	for i, s := range sides {
 		out[i] = s
-		out[i].Map = append([]tir.Expr{}, s.Map...)
+		out[i].Map = slices.Clone(s.Map)
 	}
-	for axis := range sides[0].Map {
-		var shift []addend
-		same := true
-		rests := make([]tir.Expr, len(sides))
-		for i, s := range sides {
-			var f []addend
-			rests[i], f = apart(s.Map[axis], own)
-			if i == 0 {
-				shift = f
-			}
-			same = same && sameAddends(shift, f)
+	rests := make([]tir.Expr, len(sides))
+	for axis, e := range sides[0].Map {
+		rest, shift := apart(e, own)
+		rests[0] = rest
+		same := len(shift) > 0
+		for i := 1; same && i < len(sides); i++ {
+			rest, fixed := apart(sides[i].Map[axis], own)
+			rests[i], same = rest, sameAddends(shift, fixed)
 		}
-		if same && len(shift) > 0 {
-			for i := range out {
+		for i := range out {
+			if same {
 				out[i].Map[axis] = rests[i]
 			}
 		}
