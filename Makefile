@@ -7,6 +7,8 @@
 # make fuzz    the fuzz targets, FUZZTIME each
 # make fuzz-schedule   SCHEDULES random schedules of random programs from SEED on, interpreted against the programs
 # make lint    vet, staticcheck and formatting
+# make grammar         the lexer and parser of Relay text from relay/relaytext/Relay.g4 (needs java and npm)
+# make grammar-check   whether what is committed is what the grammar makes
 
 GO = $(shell scripts/setup.sh go)
 export CGO_ENABLED = 0
@@ -16,7 +18,7 @@ SEED ?= 1
 DEMO = testdata/squeezenet1.1
 PICTURE = --crop center --resize area --channels bgr --mean 104,117,123 --labels $(DEMO)/labels.txt --top 3
 
-.PHONY: setup setup-test build demo test lint fuzz fuzz-schedule bench bench-schedules clean
+.PHONY: setup setup-test build demo test lint fuzz fuzz-schedule bench bench-schedules grammar grammar-check clean
 
 setup:
 	@scripts/setup.sh build
@@ -54,6 +56,14 @@ bench: build
 bench-schedules: setup-test
 	$(GO) test ./codegen/llvm -run 'FigureLoops' -v -count 1
 	$(GO) test ./codegen/llvm -run '^$$' -bench Figure -benchtime 1x
+
+grammar:
+	@scripts/grammar.sh
+
+grammar-check:
+	@rm -rf build/grammar && scripts/grammar.sh build/grammar
+	@for f in build/grammar/*; do diff -q $$f relay/relaytext/grammar/ || exit 1; done
+	@echo "the generated code is that of the grammar"
 
 clean:
 	rm -rf bin build
