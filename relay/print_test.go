@@ -165,7 +165,7 @@ func TestAttributesPrintAsRelayDoes(t *testing.T) {
 // something else there.
 func TestCallsPrintAsRelayWouldReadThem(t *testing.T) {
 	x, m := typed("x", tensor.Float32, 2, 3), typed("m", tensor.Float32, 4, 3)
-	four := typed("f", tensor.Float32, 1, 2, 4, 4)
+	four, empty := typed("f", tensor.Float32, 1, 2, 4, 4), typed("e", tensor.Float32, 3, 0)
 	pad := with("nn.pad", func(a *PadAttrs) { a.PadWidth = []int{1, 1, 0, 2} })
 	resize := with("image.resize2d", func(a *ResizeAttrs) { a.Size, a.CubicExclude = []int{2, 2}, true })
 	for want, e := range map[string]Expr{
@@ -175,6 +175,7 @@ func TestCallsPrintAsRelayWouldReadThem(t *testing.T) {
 		"nn.pad(%x, 0f, pad_width=[[1, 1], [0, 2]])":                     call(t, "nn.pad", pad, x, scalar(tensor.Float32, float32(0))),
 		"nn.leaky_relu(%x, alpha=0.01f64)":                               call(t, "nn.leaky_relu", nil, x),
 		"nn.leaky_relu(%x)":                                              call(t, "nn.leaky_relu", &AlphaAttrs{0.25}, x),
+		"reshape(%e, newshape=[0, 3], allowzero=True)":                   call(t, "reshape", &ReshapeAttrs{[]int{0, 3}}, empty),
 		"transpose(%x, axes=None)":                                       call(t, "transpose", nil, x),
 		"cumsum(%x, axis=0)":                                             call(t, "cumsum", nil, x),
 		"floor_mod(%x, %x)":                                              call(t, "mod", nil, x, x),
@@ -184,7 +185,7 @@ func TestCallsPrintAsRelayWouldReadThem(t *testing.T) {
 		"strided_slice(%x, begin=[0], end=[1], strides=None, axes=None)": call(t, "strided_slice", &StridedSliceAttrs{Begin: []int{0}, End: []int{1}}, x),
 		`image.resize2d(%f, size=[2, 2], rounding_method="round_prefer_floor", cubic_alpha=-0.75f, cubic_exclude=1)`: call(t, "image.resize2d", resize, four),
 	} {
-		require.Contains(t, PrintFunction("f", fn(e, x, m, four)), "\n  "+want+" /*")
+		require.Contains(t, PrintFunction("f", fn(e, x, m, four, empty)), "\n  "+want+" /*")
 	}
 	for _, op := range rows.Ops() {
 		require.Same(t, op, rows.TextLookup(TextName(op)))

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,11 +37,12 @@ func (t *Table) TextLookup(name string) *Op {
 
 // textAttr says what Relay's text does with an attribute that is not as the table has it.
 type textAttr struct {
-	absent any  // what a text means that leaves it out; nil: the table's default
-	always bool // Relay has no default, so it is always written
-	none   bool // a zero is written None
-	pairs  bool // the list is written as one of pairs
-	digit  bool // a bool is written 0 or 1
+	absent any    // what a text means that leaves it out; nil: the table's default
+	always bool   // Relay has no default, so it is always written
+	none   bool   // a zero is written None
+	pairs  bool   // the list is written as one of pairs
+	digit  bool   // a bool is written 0 or 1
+	zero   string // what is written behind a list that holds a 0
 }
 
 var (
@@ -75,7 +77,7 @@ var textAttrs = map[string]map[string]textAttr{
 	"reinterpret":            {"dtype": always},
 	"clip":                   {"a_min": always, "a_max": always},
 	"expand_dims":            {"axis": always},
-	"reshape":                {"newshape": always},
+	"reshape":                {"newshape": {always: true, zero: "allowzero=True"}},
 	"transpose":              {"axes": always},
 	"broadcast_to":           {"shape": always},
 	"tile":                   {"reps": always},
@@ -124,8 +126,11 @@ func writtenAttrs(op *Op, attrs any) []string {
 	var written []string
 	for i, f := range AttrFields(attrs) {
 		t := textAttrs[op.Name][f.Name]
-		if t.always || i >= len(absent) || !reflect.DeepEqual(f.Value, absent[i].Value) {
-			written = append(written, f.Name+"="+t.format(f.Value))
+		if text := t.format(f.Value); t.always || i >= len(absent) || text != t.format(absent[i].Value) {
+			written = append(written, f.Name+"="+text)
+			if list, ok := f.Value.([]int); ok && t.zero != "" && slices.Contains(list, 0) {
+				written = append(written, t.zero)
+			}
 		}
 	}
 	return written
