@@ -150,7 +150,7 @@ func (b *deviation) slopes(c *relay.Call, k int, out extreme) []float64 {
 		s[1] = out.high * math.Abs(math.Log(arg(0)))
 	case name == "sum":
 		s[0] = math.Sqrt(float64(k))
-	case name == "layer_norm", name == "instance_norm", name == "batch_norm", name == "group_norm":
+	case name == "layer_norm", name == "instance_norm", name == "batch_norm", name == "group_norm", name == "rms_norm":
 		s[0] = 1e3
 	case name == "hard_swish", name == "gelu", name == "swish", name == "mish":
 		s[0] = 1.5

@@ -49,7 +49,7 @@ func Core() *Tables {
 	ops := map[string]OpRule{}
 	for _, family := range []map[string]OpRule{
 		elementwiseRules, convRules, denseRules, convTransposeRules, shapeRules, sliceRules, createRules, indexRules, imageRules,
-		reduceRules, softmaxRules, normRules, poolRules, squeezeExciteRules, sortRules, visionRules,
+		reduceRules, softmaxRules, normRules, rmsNormRules, poolRules, squeezeExciteRules, sortRules, visionRules,
 	} {
 		for key, rule := range family {
 			ops[key] = rule

@@ -22,6 +22,7 @@ func Core() *Table {
 		binaryOps(),
 		reduceOps(),
 		normOps(),
+		rmsNormOps(),
 		shapeOps(),
 		sliceOps(),
 		createOps(),

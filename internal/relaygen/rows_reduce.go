@@ -80,6 +80,12 @@ func normRows() map[string]func(g *Gen) relay.Expr {
 		a := &relay.BatchNormAttrs{Axis: g.signed(axis, len(shape)), Epsilon: g.epsilon(), Center: g.flip(), Scale: g.flip()}
 		return g.call("nn.batch_norm", a, x, g.perChannel(n[0]), g.perChannel(n[0]), g.perChannel(n[0]), g.numbers(g.float, n, 0.5, 2))
 	}
+	all["nn.rms_norm"] = func(g *Gen) relay.Expr {
+		x := g.real(1, 4)
+		shape := relay.Tensor(x).Shape
+		axis := g.n(len(shape))
+		return g.call("nn.rms_norm", &relay.RMSNormAttrs{Axis: g.signed(axis, len(shape)), Epsilon: g.epsilon()}, x, g.perChannel(shape[axis]))
+	}
 	all["nn.lrn"] = func(g *Gen) relay.Expr {
 		x := g.real(2, 4)
 		a := &relay.LRNAttrs{Size: g.from(1, 5), Axis: g.axis(len(relay.Tensor(x).Shape)), Bias: pick(g, 2., 1), Alpha: pick(g, 1e-5, 0.5), Beta: pick(g, 0.75, 0.5)}

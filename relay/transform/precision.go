@@ -66,7 +66,7 @@ var keepings = map[string]keeping{
 	"cast": deny, "reinterpret": deny, "qnn.quantize": deny, "qnn.dequantize": deny,
 
 	"nn.softmax": deny, "nn.log_softmax": deny, "nn.batch_norm": deny, "nn.lrn": follow, "nn.l2_normalize": follow,
-	"nn.layer_norm": follow, "nn.instance_norm": follow, "nn.group_norm": follow, "nn.squeeze_excite": follow,
+	"nn.layer_norm": follow, "nn.instance_norm": follow, "nn.group_norm": follow, "nn.rms_norm": follow, "nn.squeeze_excite": follow,
 
 	"copy": follow, "reshape": follow, "expand_dims": follow, "squeeze": follow, "transpose": follow, "broadcast_to": follow,
 	"tile": follow, "repeat": follow, "reverse": follow, "layout_transform": follow, "nn.space_to_depth": follow,
