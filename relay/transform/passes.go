@@ -36,7 +36,8 @@ func Passes() []Pass {
 	}
 }
 
-// Run applies passes to m in order, from o.Start to o.Stop where these are set. With o.Verify the module is checked
+// Run applies passes to m in order, from o.Start to o.Stop where these are set, each to main and to the regions in it: the
+// branches and the bodies of loops. With o.Verify the module is checked
 // after each pass; o.Observe sees it.
 func Run(ctx context.Context, m *relay.Module, passes []Pass, o *Options) (*relay.Module, error) {
 	started := o.Start == ""
@@ -53,7 +54,7 @@ func Run(ctx context.Context, m *relay.Module, passes []Pass, o *Options) (*rela
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := p.Run(ctx, m, o)
+		next, err := everywhere(ctx, p, m, o)
 		if err != nil {
 			return nil, inPass(p, err)
 		}
