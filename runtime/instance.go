@@ -174,7 +174,8 @@ func isAligned(data []byte, size int) bool {
 // outputs are then undefined. It allocates nothing once every port has memory.
 func (in *Instance) Run(ctx context.Context) error { return in.RunSteps(ctx, nil) }
 
-// RunSteps is Run launch by launch: visit is called after each with its position, and may read tensors by Tensor.
+// RunSteps is Run launch by launch: visit is called after each with its position, with that of a loop before each of its
+// turns too, and may read tensors by Tensor.
 // It is for checking and much slower than Run.
 func (in *Instance) RunSteps(ctx context.Context, visit func(pos int) error) error {
 	if err := in.lock(); err != nil {

@@ -48,7 +48,7 @@ type Runner interface {
 	BindInput(i int, data []byte)
 	BindOutput(i int, data []byte)
 	// Run does one inference. With visit, it is called after each launch by its position, when the launch's results
-	// can be read; an error from it ends the run. A run that was cancelled returns ErrCancelled.
+	// can be read, and with that of a loop before each turn too, when the turn's number can; an error from it ends the run. A run that was cancelled returns ErrCancelled.
 	Run(visit func(pos int) error) error
 	// Read returns the bytes of a tensor by its place in the plan, as they are now; valid until the next Run.
 	Read(tensor int) ([]byte, error)

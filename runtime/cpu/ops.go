@@ -143,6 +143,11 @@ func (r *runner) loop(o *op, visit func(pos int) error) error {
 		if o.iter >= 0 {
 			binary.LittleEndian.PutUint64(r.data(o.iter), uint64(turn))
 		}
+		if visit != nil {
+			if err := visit(o.step.Pos); err != nil {
+				return err
+			}
+		}
 		if err := r.runOps(o.body, turn, visit); err != nil {
 			return err
 		}

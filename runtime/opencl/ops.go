@@ -155,6 +155,11 @@ func (r *runner) loop(o *op, visit func(pos int) error) error {
 		if err := r.number(o.iter, turn); err != nil {
 			return err
 		}
+		if visit != nil {
+			if err := visit(o.step.Pos); err != nil {
+				return err
+			}
+		}
 		if err := r.runOps(o.body, turn, visit); err != nil {
 			return err
 		}
