@@ -3,6 +3,7 @@ package texel
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -33,10 +34,13 @@ type Report struct {
 	Outputs []OutputReport `json:"outputs"`
 }
 
-// LayerReport compares one call of a fused function with its float64 reference on the device's own operands.
+// LayerReport compares one call of a fused function with its float64 reference on the device's own operands. In a loop it
+// compares the first four rounds and then rounds 8, 16, 32, …; the figures are the worst of them.
 type LayerReport struct {
 	Name      string   `json:"name"`
 	Nodes     []string `json:"nodes,omitempty"`
+	Runs      int      `json:"runs"`      // how often it ran: 0 in a branch that was not taken
+	Compared  int      `json:"compared"`  // how many of these were compared
 	Reduction int      `json:"reduction"` // the longest sum
 	Bound     float64  `json:"bound"`     // allowed absolute error
 	Measured  float64  `json:"measured"`  // largest absolute error
@@ -57,7 +61,7 @@ type OutputReport struct {
 	RMS      float64 `json:"rms"` // as in LayerReport
 	Max      float64 `json:"max"`
 	Wrong    int     `json:"wrong"`  // elements outside the bound
-	Judged   bool    `json:"judged"` // false for integers and behind a quantizing operator: a near tie may go either way
+	Judged   bool    `json:"judged"` // false for integers, behind a quantizing operator and behind a condition on floats: a near tie may go either way
 }
 
 // Err returns a numeric error that names the first layer or output outside its bound, or nil.
@@ -93,7 +97,11 @@ func (c *Compiled) Check(ctx context.Context, o CheckOptions) (*Report, error) {
 		return nil, err
 	}
 	defer m.Close()
-	k := &checker{c: c.variants[0], m: m, o: o, values: map[string]*tensor.Tensor{}, report: &Report{}}
+	k := &checker{c: c.variants[0], m: m, o: o, values: map[string]*tensor.Tensor{}, report: &Report{}, ends: map[string][]int{}}
+	for i, l := range k.c.layers {
+		k.report.Layers = append(k.report.Layers, LayerReport{Name: l.name, Nodes: nodesOf(l.site.fn), Reduction: l.site.work().reduction})
+		k.ends[l.last] = append(k.ends[l.last], i)
+	}
 	if err := k.inputs(); err != nil {
 		return nil, err
 	}
@@ -109,7 +117,9 @@ type checker struct {
 	m      *Model
 	o      CheckOptions
 	feeds  map[string]*tensor.Tensor
-	values map[string]*tensor.Tensor // by tensor of the plan
+	values map[string]*tensor.Tensor // by tensor of the plan: what was there before the launch
+	fresh  map[string]*tensor.Tensor // what the launch has written
+	ends   map[string][]int          // launch → the layers that are computed behind it
 	report *Report
 	actual map[string]*tensor.Tensor // outputs of a plain run
 }
@@ -167,8 +177,9 @@ func (k *checker) layers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next := 0
+	done := 0
 	return s.RunSteps(ctx, func(pos int) error {
+		k.fresh = map[string]*tensor.Tensor{}
 		for _, written := range steps[pos].Launch.Writes {
 			for name := written; name != ""; name = plan.Tensors[place[name]].AliasOf { // and what it is a part of
 				data, err := s.Tensor(place[name])
@@ -176,18 +187,21 @@ func (k *checker) layers(ctx context.Context) error {
 					return err
 				}
 				t := plan.Tensors[place[name]]
-				k.values[name] = &tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: append([]byte(nil), data[:t.DType.Bytes(t.Shape.Elems())]...)}
+				k.fresh[name] = &tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: append([]byte(nil), data[:t.DType.Bytes(t.Shape.Elems())]...)}
 			}
 		}
-		for next < len(k.c.layers) && k.c.layers[next].last <= pos {
-			if k.o.Progress != nil {
-				k.o.Progress(next, len(k.c.layers))
+		for _, i := range k.ends[steps[pos].Launch.Name] {
+			if k.report.Layers[i].Runs == 0 {
+				if k.o.Progress != nil {
+					k.o.Progress(done, len(k.c.layers))
+				}
+				done++
 			}
-			if err := k.layer(ctx, k.c.layers[next], plan); err != nil {
+			if err := k.layer(ctx, i, plan); err != nil {
 				return err
 			}
-			next++
 		}
+		maps.Copy(k.values, k.fresh)
 		return nil
 	})
 }
@@ -210,7 +224,14 @@ func (k *checker) value(name string, plan *artifact.Plan) (*tensor.Tensor, error
 	return nil, diag.Internal("check", name, "the tensor was not computed")
 }
 
-func (k *checker) layer(ctx context.Context, l layer, plan *artifact.Plan) error {
+// layer compares one run of layer i.
+func (k *checker) layer(ctx context.Context, i int, plan *artifact.Plan) error {
+	l, r := k.c.layers[i], &k.report.Layers[i]
+	r.Runs++
+	if r.Runs > 4 && r.Runs&(r.Runs-1) != 0 {
+		return nil
+	}
+	r.Compared++
 	fn := l.site.fn
 	flat := make([]*tensor.Wide, len(l.args))
 	for i, a := range l.args {
@@ -244,7 +265,7 @@ func (k *checker) layer(ctx context.Context, l layer, plan *artifact.Plan) error
 	if err != nil {
 		return err
 	}
-	r := LayerReport{Name: l.name, Nodes: nodesOf(fn), Reduction: l.site.work().reduction}
+	maps.Copy(k.values, k.fresh)
 	for i, want := range unpack(result) {
 		got, err := k.value(l.results[i], plan)
 		if err != nil {
@@ -257,9 +278,8 @@ func (k *checker) layer(ctx context.Context, l layer, plan *artifact.Plan) error
 		if i < len(exact) && exact[i].value != nil {
 			want = &tensor.Wide{DType: want.DType, Shape: want.Shape, F: exact[i].value.F}
 		}
-		compareWide(&r, tensor.Widen(got), want, bound)
+		compareWide(r, tensor.Widen(got), want, bound)
 	}
-	k.report.Layers = append(k.report.Layers, r)
 	return nil
 }
 
@@ -398,11 +418,12 @@ func (k *checker) outputs(ctx context.Context, m *relay.Module) error {
 	if err != nil {
 		return err
 	}
-	sum, rounds := 0, false
+	sum, rounds, control := 0, false, len(k.c.plan.Regions) > 0
 	narrow := k.narrow()
-	for _, l := range k.c.layers {
-		sum += l.site.work().reduction + l.site.work().steps
-		rounds = rounds || l.site.work().rounds
+	for i, l := range k.c.layers {
+		w := l.site.work()
+		sum += k.report.Layers[i].Runs * (w.reduction + w.steps)
+		rounds = rounds || w.rounds || control && w.decides
 	}
 	for i, name := range m.Outputs {
 		got := k.actual[name]
@@ -432,12 +453,18 @@ func (k *checker) outputs(ctx context.Context, m *relay.Module) error {
 	return nil
 }
 
-// narrow counts the tensors of the plan that are kept in a floating-point type below 32 bits.
+// narrow counts how often tensors of the plan were kept in a floating-point type below 32 bits.
 func (k *checker) narrow() map[tensor.DType]int {
+	runs := map[string]int{}
+	for i, l := range k.c.layers {
+		for _, t := range l.results {
+			runs[t] = k.report.Layers[i].Runs
+		}
+	}
 	n := map[tensor.DType]int{}
 	for _, t := range k.c.plan.Tensors {
 		if t.DType.IsFloat() && t.DType.Bits() < 32 && t.AliasOf == "" {
-			n[t.DType]++
+			n[t.DType] += max(1, runs[t.Name])
 		}
 	}
 	return n
@@ -453,8 +480,16 @@ func (r *Report) String() string {
 		return "ok"
 	}
 	for _, l := range r.Layers {
-		text += fmt.Sprintf("%-5s %-48s K %-6d measured %-10.3g bound %-10.3g largest %-10.3g rms %.2g σ max %.2g σ\n", mark(l.Wrong > 0), l.Name, l.Reduction,
+		if l.Runs == 0 {
+			text += fmt.Sprintf("%-5s %-48s did not run\n", "-", l.Name)
+			continue
+		}
+		text += fmt.Sprintf("%-5s %-48s K %-6d measured %-10.3g bound %-10.3g largest %-10.3g rms %.2g σ max %.2g σ", mark(l.Wrong > 0), l.Name, l.Reduction,
 			l.Measured, l.Bound, l.Largest, l.RMS, l.Max)
+		if l.Runs > 1 {
+			text += fmt.Sprintf(", %d of %d rounds", l.Compared, l.Runs)
+		}
+		text += "\n"
 	}
 	for _, o := range r.Outputs {
 		text += fmt.Sprintf("%-5s output %-50s measured %-10.3g bound %-10.3g largest %-10.3g rms %.2g σ max %.2g σ\n", mark(o.Judged && o.Wrong > 0), o.Name,

@@ -48,7 +48,7 @@ type variant struct {
 	target   *target.Target
 	features []string      // of the machine, needed to run
 	module   *relay.Module // after the graph passes
-	sites    []*site
+	main     *region
 	units    []*unit
 	plan     *artifact.Plan
 	data     map[string][]byte
@@ -251,9 +251,10 @@ func (j *job) variant(ctx context.Context, m *relay.Module, t *target.Target) (*
 	if j.opts.StopAfter != "" {
 		return v, nil
 	}
-	if v.sites, v.units, err = findSites(v.module.Main()); err != nil {
+	if v.main, err = newRegion(v.module.Main(), nil); err != nil {
 		return nil, err
 	}
+	v.units = findUnits(v.main)
 	j.progress("lower", 0, len(v.units))
 	if err := lowerUnits(ctx, v.units, j.opts.Extend.tables(), t, j.opts.Workers, j.notes, func(n int) { j.progress("lower", n, len(v.units)) }); err != nil {
 		return nil, err
@@ -262,7 +263,7 @@ func (j *job) variant(ctx context.Context, m *relay.Module, t *target.Target) (*
 		return nil, err
 	}
 	j.progress("plan", 0, 1)
-	p, err := newPlan(v.module, t, v.sites, j.notes)
+	p, err := newPlan(v.module, t, v.main, j.notes)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,9 @@ func markJoins(sites []*site) {
 	taken := map[place]bool{}
 	for _, s := range sites {
 		producer[s.call] = s
+		if s.fn == nil {
+			continue
+		}
 		order := joined(s.fn)
 		if order == nil {
 			continue
@@ -70,7 +73,7 @@ func made(e relay.Expr, producer map[relay.Expr]*site) (place, bool) {
 		}
 		s := producer[from[0].expr]
 		switch {
-		case s == nil || s.parts != nil:
+		case s == nil || s.parts != nil || s.fn == nil:
 			return place{}, false
 		case !s.view:
 			return from[0], true

@@ -35,24 +35,6 @@ type unit struct {
 	work    work
 }
 
-// site is one call of a unit.
-type site struct {
-	call  *relay.Call
-	fn    *relay.Function // what is called
-	unit  *unit
-	args  []relay.Expr
-	view  bool    // only another shape: no kernel
-	parts []place // of a concatenation whose parts are written in place: no kernel either
-}
-
-// work is what the site computes.
-func (s *site) work() work {
-	if s.unit == nil {
-		return measure(s.fn)
-	}
-	return s.unit.work
-}
-
 // claim is memory that is decided before its tensor is made: all of another tensor, or a part of it.
 type claim struct {
 	tensor string
@@ -69,7 +51,9 @@ type planner struct {
 	index   map[string]int    // tensor → its place in plan.Tensors
 	weights map[string]string // digest and type → tensor
 	taken   map[string]bool   // names of tensors
-	launch  map[string]int    // launches by name
+	named   map[string]int    // launches by name
+	list    []artifact.Launch // of the region that is being planned
+	depth   int               // of regions
 	layers  []layer
 }
 
@@ -79,13 +63,13 @@ type layer struct {
 	name    string   // of its first launch
 	args    []string // tensors
 	results []string
-	last    int // the launch behind which the results are there
+	last    string // the launch behind which the results are there
 }
 
-// newPlan returns the plan of a function whose calls are sites, in launch order.
-func newPlan(m *relay.Module, t *target.Target, sites []*site, notes *diag.Notes) (*planner, error) {
+// newPlan returns the plan of m, whose main function is the region main.
+func newPlan(m *relay.Module, t *target.Target, main *region, notes *diag.Notes) (*planner, error) {
 	p := &planner{target: t, data: map[string][]byte{}, values: map[relay.Expr][]string{}, index: map[string]int{},
-		weights: map[string]string{}, taken: map[string]bool{}, launch: map[string]int{},
+		weights: map[string]string{}, taken: map[string]bool{}, named: map[string]int{},
 		plan: &artifact.Plan{Format: artifact.PlanFormat, Function: "main", Target: t.String(),
 			Pools: []artifact.Pool{{Name: arenaPool, Kind: artifact.Arena}, {Name: ioPool, Kind: artifact.External}, {Name: weightsPool, Kind: artifact.WeightPool}}}}
 	if err := p.inputs(m); err != nil {
@@ -102,12 +86,14 @@ func newPlan(m *relay.Module, t *target.Target, sites []*site, notes *diag.Notes
 	for _, x := range m.Extents {
 		counts[x.Output] = true
 	}
-	direct := p.claimOutputs(m, results, sites, counts)
-	p.claimParts(sites, direct)
-	for _, s := range sites {
-		if err := p.call(s, direct); err != nil {
-			return nil, err
+	direct := claims(main.sites, results, func(i int, at place, _ int) string {
+		if counts[i] {
+			return ""
 		}
+		return p.outputTensor(m.Outputs[i], typeAt(results[i]))
+	})
+	if err := p.sites(main, direct); err != nil {
+		return nil, err
 	}
 	for i, r := range results {
 		if counts[i] {
@@ -121,8 +107,9 @@ func newPlan(m *relay.Module, t *target.Target, sites []*site, notes *diag.Notes
 			port.Extent = []artifact.Extent{{Axis: x.Axis, Tensor: p.result(results[x.Output])}}
 		}
 	}
+	p.plan.Launches = p.list
 	p.dropUnusedViews()
-	p.kernels(sites)
+	p.kernels(main)
 	p.plan.Notes = notes.List()
 	return p, nil
 }
@@ -170,6 +157,15 @@ func fields(e relay.Expr) ([]place, error) {
 		all[i] = place{e, i}
 	}
 	return all, nil
+}
+
+// typeAt returns the type of the tensor at a place.
+func typeAt(at place) *relay.TensorType {
+	types, err := flatten(at.expr.Type())
+	if err != nil { // fields has flattened it before
+		panic(err)
+	}
+	return types[at.index]
 }
 
 // unique returns name, with a number behind it when it is taken.
@@ -243,45 +239,36 @@ func (p *planner) weight(v *tensor.Tensor, name string) string {
 	return w
 }
 
-// claimOutputs decides which results are written straight into the memory of an output: those that a kernel computes
-// and no other output has. A view's memory is that of what it views, so the claim goes to the producer.
-func (p *planner) claimOutputs(m *relay.Module, results []place, sites []*site, counts map[int]bool) map[place]claim {
-	producer := map[relay.Expr]*site{}
+// claims decides which results are written straight into memory that waits for them: those that a site computes and that no
+// other result has. A view's memory is that of what it views, so the claim goes to the producer. into is asked for the
+// tensor of result i, which the site at a number makes at a place; "" is none.
+func claims(sites []*site, results []place, into func(i int, at place, producer int) string) map[place]claim {
+	producer := map[relay.Expr]int{}
 	part := map[place]bool{}
-	for _, s := range sites {
-		producer[s.call] = s
+	for i, s := range sites {
+		producer[s.call] = i
 		for _, at := range s.parts {
 			part[at] = true
 		}
 	}
 	direct := map[place]claim{}
 	for i, r := range results {
-		if counts[i] {
-			continue
-		}
 		at := r
-		for {
-			s := producer[at.expr]
-			if s == nil || !s.view {
-				break
-			}
-			source, err := fields(s.args[0])
+		made, ok := producer[at.expr]
+		for ok && sites[made].view {
+			source, err := fields(sites[made].args[0])
 			if err != nil || len(source) != 1 {
 				break
 			}
 			at = source[0]
+			made, ok = producer[at.expr]
 		}
-		if producer[at.expr] == nil || part[at] {
+		if _, claimed := direct[at]; !ok || claimed || part[at] || sites[made].view || sites[made].inlined() {
 			continue
 		}
-		if _, claimed := direct[at]; claimed {
-			continue
+		if t := into(i, at, made); t != "" {
+			direct[at] = claim{tensor: t}
 		}
-		t, err := flatten(r.expr.Type())
-		if err != nil {
-			continue
-		}
-		direct[at] = claim{tensor: p.outputTensor(m.Outputs[i], t[r.index])}
 	}
 	return direct
 }
@@ -331,17 +318,58 @@ func (p *planner) operand(e relay.Expr) ([]string, error) {
 	return all, nil
 }
 
-// call adds the launches of one site.
-func (p *planner) call(s *site, direct map[place]claim) error {
-	var args []string
-	for _, a := range s.args {
+// operands returns the tensors of several values, one behind the other.
+func (p *planner) operands(list []relay.Expr) ([]string, error) {
+	var all []string
+	for _, a := range list {
 		names, err := p.operand(a)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, names...)
+	}
+	return all, nil
+}
+
+// sites adds the launches of the calls in r.
+func (p *planner) sites(r *region, direct map[place]claim) error {
+	p.claimParts(r.sites, direct)
+	for _, s := range r.sites {
+		var err error
+		switch l := s.call.(type) {
+		case *relay.If:
+			err = p.branch(s, l, direct)
+		case *relay.Loop:
+			err = p.loop(s, l, direct)
+		default:
+			if s.inlined() {
+				err = p.inline(s)
+			} else {
+				err = p.call(s, direct)
+			}
+		}
 		if err != nil {
 			return err
 		}
-		args = append(args, names...)
 	}
-	types, err := flatten(s.call.Type())
+	return nil
+}
+
+// emit adds a launch.
+func (p *planner) emit(l artifact.Launch) { p.list = append(p.list, l) }
+
+// launchName returns name, with a number behind it when a launch has it.
+func (p *planner) launchName(name string) string {
+	p.named[name]++
+	if n := p.named[name]; n > 1 {
+		return name + "#" + strconv.Itoa(n)
+	}
+	return name
+}
+
+// call adds the launches of one call of a unit.
+func (p *planner) call(s *site, direct map[place]claim) error {
+	args, err := p.operands(s.args)
 	if err != nil {
 		return err
 	}
@@ -350,21 +378,46 @@ func (p *planner) call(s *site, direct map[place]claim) error {
 		for base.AliasOf != "" && p.tensor(base.AliasOf).Bytes == base.Bytes { // views of views are views of the first
 			base = p.tensor(base.AliasOf)
 		}
-		t := artifact.Tensor{Name: base.Name + ".view", DType: types[0].DType, Shape: types[0].Shape, Pool: base.Pool, AliasOf: base.Name}
+		to := typeAt(place{s.call, 0})
+		t := artifact.Tensor{Name: base.Name + ".view", DType: to.DType, Shape: to.Shape, Pool: base.Pool, AliasOf: base.Name}
 		p.values[s.call] = []string{p.add(t)}
 		return nil
 	}
 	if s.parts != nil {
 		whole := direct[place{s.call, 0}].tensor
 		p.values[s.call] = []string{whole}
-		p.layers = append(p.layers, layer{s, whole, args, []string{whole}, len(p.plan.Launches) - 1})
+		p.layers = append(p.layers, layer{s, whole, args, []string{whole}, p.lastWriter(whole)})
 		return nil
 	}
-	name := s.unit.name
-	if n := p.launch[name]; n > 0 {
-		name += "#" + strconv.Itoa(n+1)
+	name := p.launchName(s.unit.name)
+	results, err := p.results(s, name, direct)
+	if err != nil {
+		return err
 	}
-	p.launch[s.unit.name]++
+	if err := p.launches(s, name, args, results); err != nil {
+		return err
+	}
+	p.layers = append(p.layers, layer{s, name, args, results, p.list[len(p.list)-1].Name})
+	return nil
+}
+
+// lastWriter returns the last launch of this region that writes into the memory of a tensor.
+func (p *planner) lastWriter(name string) string {
+	root := p.root(name)
+	for _, l := range slices.Backward(p.list) {
+		if slices.ContainsFunc(l.Writes, func(t string) bool { return p.root(t) == root }) {
+			return l.Name
+		}
+	}
+	return ""
+}
+
+// results makes the tensors of what a site gives, where direct says.
+func (p *planner) results(s *site, name string, direct map[place]claim) ([]string, error) {
+	types, err := flatten(s.call.Type())
+	if err != nil {
+		return nil, err
+	}
 	results := make([]string, len(types))
 	for i, t := range types {
 		label := name
@@ -383,11 +436,7 @@ func (p *planner) call(s *site, direct map[place]claim) error {
 		results[i] = p.add(x)
 	}
 	p.values[s.call] = results
-	if err := p.launches(s, name, args, results); err != nil {
-		return err
-	}
-	p.layers = append(p.layers, layer{s, name, args, results, len(p.plan.Launches) - 1})
-	return nil
+	return results, nil
 }
 
 // launches adds one launch a kernel.
@@ -437,13 +486,13 @@ func (p *planner) launches(s *site, name string, args, results []string) error {
 		}
 		if len(u.kernels) == 1 && len(results) == 1 {
 			for _, param := range inPlaceParams(u.fn) {
-				if p.whole(args[param]) && p.whole(results[0]) {
+				if p.whole(args[param]) && p.whole(results[0]) && args[param] != results[0] {
 					l.InPlace = append(l.InPlace, artifact.InPlace{Write: results[0], Read: args[param]})
 				}
 			}
 		}
 		l.Chunk = chunk(l, p.target)
-		p.plan.Launches = append(p.plan.Launches, l)
+		p.emit(l)
 	}
 	return nil
 }
@@ -485,11 +534,16 @@ func (p *planner) output(name string, at place) error {
 		port.Tensor = root.Name
 	} else {
 		port.Tensor = p.outputTensor(name, t)
-		p.plan.Launches = append(p.plan.Launches, artifact.Launch{Kind: artifact.CopyLaunch, Name: "copy " + name, Reads: []string{from},
-			Writes: []string{port.Tensor}, Traffic: 2 * p.tensor(from).Bytes})
+		p.copy(name, from, port.Tensor)
 	}
 	p.plan.Outputs = append(p.plan.Outputs, port)
 	return nil
+}
+
+// copy adds a launch that copies one tensor to another; name says for whom.
+func (p *planner) copy(name, from, to string) {
+	p.emit(artifact.Launch{Kind: artifact.CopyLaunch, Name: p.launchName("copy " + name), Reads: []string{from}, Writes: []string{to},
+		Traffic: 2 * p.tensor(from).Bytes})
 }
 
 // boundOutputs are the external tensors that an input or an output has.
@@ -506,9 +560,11 @@ func (p *planner) boundOutputs() map[string]bool {
 // dropUnusedViews removes views that no launch reads or writes: a view of a view, or one that became an output.
 func (p *planner) dropUnusedViews() {
 	used := map[string]bool{}
-	for _, l := range p.plan.Launches {
-		for _, t := range slices.Concat(l.Reads, l.Writes) {
-			used[t] = true
+	for _, list := range p.launchLists() {
+		for _, l := range list {
+			for _, t := range slices.Concat(l.Reads, l.Writes) {
+				used[t] = true
+			}
 		}
 	}
 	for _, o := range p.plan.Outputs {
@@ -528,9 +584,9 @@ func (p *planner) dropUnusedViews() {
 }
 
 // kernels lists the kernels of every unit once, in the order of their first launch.
-func (p *planner) kernels(sites []*site) {
+func (p *planner) kernels(main *region) {
 	seen := map[*unit]bool{}
-	for _, s := range sites {
+	for s := range main.all() {
 		if s.unit == nil || seen[s.unit] {
 			continue
 		}

@@ -42,9 +42,9 @@ func (g *graph) module(body relay.Expr, outputs []string, params ...*relay.Var) 
 
 // plan builds and checks the plan of m, each unit with one kernel that takes all of its tensors.
 func (g *graph) plan(m *relay.Module) *artifact.Plan {
-	sites, units, err := findSites(m.Main())
+	main, err := newRegion(m.Main(), nil)
 	require.NoError(g.t, err)
-	for _, u := range units {
+	for _, u := range findUnits(main) {
 		k := &tir.Kernel{Name: u.name, GridExtent: 100}
 		results, err := flatten(u.fn.Body.Type())
 		require.NoError(g.t, err)
@@ -63,7 +63,7 @@ func (g *graph) plan(m *relay.Module) *artifact.Plan {
 	}
 	host, err := target.Parse("x86-64-v3")
 	require.NoError(g.t, err)
-	p, err := newPlan(m, host, sites, &diag.Notes{})
+	p, err := newPlan(m, host, main, &diag.Notes{})
 	require.NoError(g.t, err)
 	require.NoError(g.t, memplan.Assign(p.plan, memplan.Options{}))
 	require.NoError(g.t, p.plan.Check())

@@ -16,38 +16,13 @@ import (
 	looppasses "github.com/texel-ml/texel/tir/transform"
 )
 
-// findSites lists the calls of main in launch order, each with its unit; calls of equal functions share one.
-func findSites(main *relay.Function) ([]*site, []*unit, error) {
-	var sites []*site
+// findUnits gives each call in r that has a kernel its unit, and returns the units; calls of equal functions share one.
+func findUnits(r *region) []*unit {
 	var units []*unit
 	byPrint := map[string]*unit{}
 	names := map[string]int{}
-	for e := range relay.PostOrder(main, false) {
-		var c *relay.Call
-		switch e := e.(type) {
-		case *relay.Call:
-			c = e
-		case *relay.Let, *relay.If:
-			return nil, nil, diag.Unsupported("plan", "main", "a branch or a binding that depends on the input").At(e.Pos())
-		default:
-			continue
-		}
-		fn, ok := c.Fn.(*relay.Function)
-		args := c.Args
-		if c.Fn != nil && !ok {
-			return nil, nil, diag.Unsupported("plan", "main", "a call of a function that is a value").At(c.Pos())
-		}
-		if !ok {
-			var err error
-			if fn, args, err = asFunction(c); err != nil {
-				return nil, nil, err
-			}
-		}
-		sites = append(sites, &site{call: c, fn: fn, args: args, view: isView(fn)})
-	}
-	markJoins(sites)
-	for _, s := range sites {
-		if s.view || s.parts != nil {
+	for s := range r.all() {
+		if s.view || s.parts != nil || s.fn == nil {
 			continue
 		}
 		print := fingerprint(s.fn)
@@ -61,7 +36,7 @@ func findSites(main *relay.Function) ([]*site, []*unit, error) {
 			units = append(units, s.unit)
 		}
 	}
-	return sites, units, nil
+	return units
 }
 
 // lowerUnits makes the kernels of every unit, several at once. done is called with the number that are ready.

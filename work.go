@@ -13,6 +13,7 @@ type work struct {
 	reduction int   // the longest sum that an output element depends on
 	steps     int   // roundings that an element passes besides the sums
 	rounds    bool  // floats become integers on the way
+	decides   bool  // floats become booleans on the way
 }
 
 // measure adds up the operators of a function.
@@ -35,6 +36,7 @@ func measure(fn *relay.Function) work {
 		}
 		w.steps++
 		w.rounds = w.rounds || quantizes(c)
+		w.decides = w.decides || compares(c)
 		w.reduction = max(w.reduction, k)
 	}
 	return w
@@ -43,7 +45,17 @@ func measure(fn *relay.Function) work {
 // quantizes reports whether c turns floats into integers.
 func quantizes(c *relay.Call) bool {
 	out := relay.Tensor(c)
-	if len(c.Args) == 0 || out == nil || !out.DType.IsInt() {
+	return out != nil && out.DType.IsInt() && takesFloats(c)
+}
+
+// compares reports whether c turns floats into booleans.
+func compares(c *relay.Call) bool {
+	out := relay.Tensor(c)
+	return out != nil && out.DType == tensor.Bool && takesFloats(c)
+}
+
+func takesFloats(c *relay.Call) bool {
+	if len(c.Args) == 0 {
 		return false
 	}
 	in := relay.Tensor(c.Args[0])

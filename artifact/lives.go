@@ -2,8 +2,8 @@ package artifact
 
 import "github.com/texel-ml/texel/diag"
 
-// maxDepth is how deep control launches nest.
-const maxDepth = 16
+// MaxDepth is how deep control launches nest.
+const MaxDepth = 16
 
 // Step is a launch with its position.
 type Step struct {
@@ -42,8 +42,8 @@ type flattener struct {
 }
 
 func (f *flattener) list(launches []Launch, depth int) error {
-	if depth > maxDepth {
-		return diag.Invalid("plan", "", "control launches nest more than %d deep", maxDepth)
+	if depth > MaxDepth {
+		return diag.Invalid("plan", "", "control launches nest more than %d deep", MaxDepth)
 	}
 	for i := range launches {
 		l := &launches[i]
