@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"time"
@@ -302,9 +301,9 @@ func (b *Built) RandomArgs(seed uint64) ([]*tensor.Tensor, error) {
 // twice.
 const maxArgBytes = 1 << 31
 
-// RandomTensors returns tensors for parameters: floats of a normal distribution, integers from -8 to 7 or from 0 to 7,
-// but zeros where bodies use the elements as indices, bounds or conditions, and for the outputs. The same seed gives the
-// same numbers.
+// RandomTensors returns tensors for parameters: floats of a normal distribution, integers from -3 to 3 or from 0 to 3,
+// but zeros where bodies use the elements as indices, for bounds or in the condition of a while, and for the outputs. The
+// same seed gives the same numbers.
 func RandomTensors(seed uint64, params []*tir.Buffer, outputs int, bodies ...tir.Stmt) ([]*tensor.Tensor, error) {
 	total := 0
 	for _, p := range params {
@@ -316,73 +315,7 @@ func RandomTensors(seed uint64, params []*tir.Buffer, outputs int, bodies ...tir
 			return nil, diag.Unsupported("arguments", p.Name, "the arguments up to this one, of shape %v, are above %d bytes", tensor.Shape(p.Shape), maxArgBytes)
 		}
 	}
-	steering := steeringBuffers(bodies)
-	args := make([]*tensor.Tensor, len(params))
-	for i, p := range params {
-		w := tensor.NewWide(p.DType, p.Shape)
-		rng := rand.New(rand.NewPCG(seed, uint64(i)))
-		for j := range w.F {
-			w.F[j] = rng.NormFloat64()
-		}
-		for j := range w.I {
-			switch {
-			case p.DType == tensor.Bool:
-				w.I[j] = rng.Int64N(2)
-			case p.DType.Kind() == tensor.Unsigned:
-				w.I[j] = rng.Int64N(8)
-			default:
-				w.I[j] = rng.Int64N(16) - 8
-			}
-		}
-		if steering[p] || i >= len(params)-outputs {
-			w = tensor.NewWide(p.DType, p.Shape)
-		}
-		args[i] = w.Narrow()
-	}
-	return args, nil
-}
-
-// steeringBuffers are those whose elements decide where or how often something is done.
-func steeringBuffers(bodies []tir.Stmt) map[*tir.Buffer]bool {
-	found := map[*tir.Buffer]bool{}
-	mark := func(list ...tir.Expr) {
-		for _, e := range list {
-			if e == nil {
-				continue
-			}
-			tir.Walk(e, func(n any) bool {
-				if l, ok := n.(*tir.Load); ok && l.Buffer.DType.IsInt() {
-					found[l.Buffer] = true
-				}
-				return true
-			})
-		}
-	}
-	for _, body := range bodies {
-		tir.Walk(body, func(n any) bool {
-			switch n := n.(type) {
-			case *tir.Load:
-				mark(n.Indices...)
-			case *tir.Store:
-				mark(n.Indices...)
-			case *tir.For:
-				mark(n.Min, n.Extent)
-			case *tir.If:
-				mark(n.Cond)
-			case *tir.While:
-				mark(n.Cond)
-			case *tir.BlockRealize:
-				mark(n.Where)
-				mark(n.Values...)
-			case *tir.Let:
-				if n.Var.DType.IsInt() {
-					mark(n.Value)
-				}
-			}
-			return true
-		})
-	}
-	return found
+	return interp.Draw{Seed: seed, Code: bodies}.Tensors(params, outputs), nil
 }
 
 // Peak measures the peak of multiply-adds of a target that can run here.

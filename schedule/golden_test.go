@@ -3,7 +3,6 @@ package schedule_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -106,26 +105,9 @@ func sameResults(t require.TestingT, want, got *tir.Func) {
 	}
 }
 
+// arguments are small whole numbers; of the outputs, what stays 77 was not written.
 func arguments(f *tir.Func) []*tensor.Tensor {
-	r := rand.New(rand.NewPCG(1, 2))
-	args := make([]*tensor.Tensor, len(f.Params))
-	for i, p := range f.Params {
-		args[i] = tensor.New(p.DType, p.Shape)
-		result := i >= len(args)-f.Outputs
-		wide := tensor.Widen(args[i])
-		for n := range wide.F {
-			if wide.F[n] = 77; !result { // what stays 77 was not written
-				wide.F[n] = float64(r.IntN(7) - 3)
-			}
-		}
-		for n := range wide.I {
-			if wide.I[n] = 77; !result {
-				wide.I[n] = int64(r.IntN(7) - 3)
-			}
-		}
-		args[i] = wide.Narrow()
-	}
-	return args
+	return interp.Draw{Seed: 1, Whole: true, Output: 77}.Tensors(f.Params, f.Outputs)
 }
 
 // TestEveryRefusalHasAGolden finds the messages that a primitive's file refuses with, and wants a golden for each.

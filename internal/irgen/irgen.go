@@ -32,6 +32,7 @@ import (
 	"github.com/texel-ml/texel/schedule/te"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
+	"github.com/texel-ml/texel/tir/interp"
 )
 
 // Draw is a source of decisions: IntN returns a number in [0, n). *rand.Rand of math/rand/v2 is one. Decision 0 is the
@@ -99,37 +100,7 @@ func Make(d Draw, o Options) *tir.Func {
 // Args makes arguments for the parameters of a function, the same for the same seed: integers from -3 to 3 in all types
 // (0 to 3 in unsigned ones), those of bool 0 and 1. Those of the outputs are 77, or true: what stays so was not written.
 func Args(f *tir.Func, seed uint64) []*tensor.Tensor {
-	r := rand.New(rand.NewPCG(seed, 1))
-	args := make([]*tensor.Tensor, len(f.Params))
-	for n, b := range f.Params {
-		w := tensor.NewWide(b.DType, b.Shape)
-		if n < len(f.Params)-f.Outputs {
-			for i := range w.F {
-				w.F[i] = float64(r.IntN(2*largest+1) - largest)
-			}
-			for i := range w.I {
-				switch b.DType.Kind() {
-				case tensor.Signed:
-					w.I[i] = int64(r.IntN(2*largest+1) - largest)
-				case tensor.Boolean:
-					w.I[i] = int64(r.IntN(2))
-				default:
-					w.I[i] = int64(r.IntN(largest + 1))
-				}
-			}
-		} else {
-			for i := range w.F {
-				w.F[i] = 77
-			}
-			for i := range w.I {
-				if w.I[i] = 77; b.DType.Kind() == tensor.Boolean {
-					w.I[i] = 1
-				}
-			}
-		}
-		args[n] = w.Narrow()
-	}
-	return args
+	return interp.Draw{Seed: seed, Whole: true, Output: 77}.Tensors(f.Params, f.Outputs)
 }
 
 // largest is the magnitude of arguments.

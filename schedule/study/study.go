@@ -5,7 +5,6 @@ package study
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/schedule"
@@ -62,28 +61,10 @@ func (f *Fault) Error() string { return fmt.Sprintf("%s: %v", f.Kind, f.Err) }
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Arguments draws arguments for a function: whole numbers from -3 to 3 (0 to 3 in unsigned types), the same for the same seed.
-// Those of the outputs are 0.
+// Arguments draws arguments for a function: whole numbers from -3 to 3, or from 0 to 3 in types without a sign, but zeros where
+// elements say where or how often something is done. Those of the outputs are 0.
 func Arguments(f *tir.Func, seed uint64) []*tensor.Tensor {
-	r := rand.New(rand.NewPCG(seed, 7))
-	args := make([]*tensor.Tensor, len(f.Params))
-	for n, b := range f.Params {
-		w := tensor.NewWide(b.DType, b.Shape)
-		if n < len(f.Params)-f.Outputs {
-			for i := range w.F {
-				w.F[i] = float64(r.IntN(7) - 3)
-			}
-			least := -3
-			if b.DType.Kind() != tensor.Signed {
-				least = 0
-			}
-			for i := range w.I {
-				w.I[i] = int64(least + r.IntN(4-least))
-			}
-		}
-		args[n] = w.Narrow()
-	}
-	return args
+	return interp.Draw{Seed: seed, Whole: true, Code: []tir.Stmt{f.Body}}.Tensors(f.Params, f.Outputs)
 }
 
 // maxElems is how many elements the parameters may have together. They are drawn twice, and the interpreter takes up to 25

@@ -83,6 +83,22 @@ func TestBisectFindsTheRefusedStep(t *testing.T) {
 	require.Nil(t, first.After)
 }
 
+// TestBisectOfLoadedIndices has a function that reads where another input says: the inputs that are drawn are legal.
+func TestBisectOfLoadedIndices(t *testing.T) {
+	f, err := tirtext.Parse("gather", `func gather(X: float32[10], I: int64[10], out Y: float32[10]):
+  block root():
+    for i in range(0, 10):
+      block Y(v: spatial[10] = i):
+        reads I[v +: 1], X[0 +: 10]
+        writes Y[v +: 1]
+        Y[v] = X[I[v]]
+`)
+	require.NoError(t, err)
+	first, err := study.Bisect(context.Background(), f, parse(t, "b0 = get_block(\"Y\")\nl0 = get_loops(b0)\nl1, l2 = split(l0, [0, 4])\nvectorize(l2)\n"), study.Options{})
+	require.NoError(t, err)
+	require.Nil(t, first)
+}
+
 // wrongVectors is a back end that computes functions with vectorized reductions' stores one too high.
 func wrongVectors(ctx context.Context, f *tir.Func, args []*tensor.Tensor) error {
 	if err := interp.Run(ctx, f, args, interp.Options{}); err != nil {
