@@ -45,6 +45,8 @@ func TestDrawIsLegal(t *testing.T) {
 	f, err := tirtext.Parse("f", `func f(A: float32[40], I: int32[40], N: int64[40], K: int64[40], V: int64[40], W: int32[40], M: int32[40], out C: float32[40]):
   block root():
     block all() opaque:
+      reads A[0 +: 40], I[0 +: 40], N[0 +: 40], K[0 +: 40], V[0 +: 40], W[0 +: 40], M[0 +: 40]
+      writes C[0 +: 40]
       for i in range(0, 40):
         C[i] = A[int64(I[i])]
         for j in range(0, N[i]):
