@@ -74,9 +74,14 @@ func prefixes(program *tir.Func, t *schedule.Trace, opts Options) (states []*tir
 			refused = &Fault{Panics, diag.Internal("replay", program.Name, "%v", r)}
 		}
 	}()
-	s := schedule.NewWith(program, schedule.Options{Primitives: opts.Primitives, Trust: true,
-		Observe: func(_ schedule.Step, _, after *tir.Func) { states = append(states, after) }})
-	if err := s.Replay(t); err != nil {
+	trusting := schedule.Options{Primitives: opts.Primitives, Trust: true}
+	observing := trusting
+	observing.Observe = func(_ schedule.Step, _, after *tir.Func) { states = append(states, after) }
+	if err := schedule.NewWith(program, observing).Replay(t); err != nil {
+		taken := len(states) - 1
+		if schedule.NewWith(program, trusting).Replay(&schedule.Trace{Steps: t.Steps[:taken]}) != nil { // it was taken, but its line is wrong
+			states = states[:taken]
+		}
 		kind := Refused
 		if errors.Is(err, diag.ErrInternal) {
 			kind = Panics

@@ -99,6 +99,71 @@ func TestBisectOfLoadedIndices(t *testing.T) {
 	require.Nil(t, first)
 }
 
+// TestBisectFindsTheLineThatIsWrong has steps that can be taken, whose lines are wrong: too few results are named, or an
+// operand is too many.
+func TestBisectFindsTheLineThatIsWrong(t *testing.T) {
+	for text, want := range map[string]int{
+		"get_block(\"C\")":                                     1,
+		"b0 = get_block(\"C\")\nl0 = get_loops(b0)":            2,
+		"b0 = get_block(\"C\")\nb0 = get_block(\"D\")\n":       2,
+		"b0 = get_block(\"C\", 1)\nl0, l1, l2 = get_loops(b0)": 1,
+		"b0 = get_block(\"X\")":                                1,
+	} {
+		first, err := study.Bisect(context.Background(), program(), parse(t, text), study.Options{})
+		require.NoError(t, err, text)
+		require.Equal(t, want, first.Number, text)
+		require.Equal(t, study.Refused, first.Fault.Kind, text)
+		require.Nil(t, first.After, text)
+	}
+}
+
+// TestBisectFindsTheStepThatIsUnproven has a step whose result is the same only by the numbers of this program: the sum of
+// v = 1 begins behind its first instance, and what it goes on from happens to be the initial value.
+func TestBisectFindsTheStepThatIsUnproven(t *testing.T) {
+	f, err := tirtext.Parse("late", `func late(X: int32[2], out Y: int32[2]):
+  block root():
+    for i in range(0, 2):
+      block F(v: spatial[2] = i):
+        writes Y[v +: 1]
+        Y[v] = 1_int32
+    for i in range(0, 2):
+      for k in range(i, 2):
+        block S(v: spatial[2] = i, r: reduce[3] = k):
+          reads X[v +: 1]
+          writes Y[v +: 1]
+          init:
+            Y[v] = 1_int32
+          Y[v] = Y[v] + X[v]
+`)
+	require.NoError(t, err)
+	first, err := study.Bisect(context.Background(), f, parse(t, "b0 = get_block(\"S\")\nl0, l1 = get_loops(b0)\nb1 = decompose_reduction(b0, l0)\n"), study.Options{})
+	require.NoError(t, err)
+	require.Equal(t, 3, first.Number)
+	require.Equal(t, study.Unsound, first.Fault.Kind)
+	require.ErrorIs(t, first.Fault, diag.ErrInvalid)
+	require.ErrorContains(t, first.Fault, "unsound: prove: the function would not mean the same: cover of S_init begins S")
+}
+
+// TestBisectOfAProgramThatIsUnproven has programs that do not fulfil all that is claimed of a function themselves: steps that
+// leave them as they are have no fault.
+func TestBisectOfAProgramThatIsUnproven(t *testing.T) {
+	unproven := 0
+	for name, block := range map[string]string{"ahead": "Y", "between": "add", "carried": "Y", "cell": "C", "overwritten": "Y", "product": "C"} {
+		f, err := tirtext.Parse(name, read(t, "../testdata/programs/"+name+".tir"))
+		require.NoError(t, err)
+		for _, o := range schedule.Obligations(f, f, f) {
+			if o.Check() != nil {
+				unproven++
+				break
+			}
+		}
+		first, err := study.Bisect(context.Background(), f, parse(t, "b0 = get_block(\""+block+"\")"), study.Options{})
+		require.NoError(t, err, name)
+		require.Nil(t, first, name)
+	}
+	require.Equal(t, 5, unproven)
+}
+
 // wrongVectors is a back end that computes functions with vectorized reductions' stores one too high.
 func wrongVectors(ctx context.Context, f *tir.Func, args []*tensor.Tensor) error {
 	if err := interp.Run(ctx, f, args, interp.Options{}); err != nil {
