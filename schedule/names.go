@@ -24,43 +24,7 @@ func thereAre(name string, list []string) string {
 	case n == 1:
 		text = "there is " + list[0]
 	}
-	return "; " + text + meant(name, list)
-}
-
-// meant asks whether another name is meant: the first of those that are nearest, if it is near enough.
-func meant(name string, list []string) string {
-	best, near := len([]rune(name))/3+1, ""
-	for _, other := range list {
-		if d := edits(strings.ToLower(name), strings.ToLower(other)); d < best {
-			best, near = d, other
-		}
-	}
-	if near == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", near)
-}
-
-// edits is the number of letters to insert, to leave out and to change that make b of a (Levenshtein).
-func edits(a, b string) int {
-	to := []rune(b)
-	row := make([]int, len(to)+1) // from what was read of a to each beginning of b
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range []rune(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range to {
-			change := diagonal
-			if x != y {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(to)]
+	return "; " + text + diag.Meant(name, list)
 }
 
 // blockNames are the names of the blocks, in the order of the program.
@@ -108,5 +72,5 @@ func (s *Schedule) noPrimitive(name string) error {
 	for _, p := range append(slices.Clone(s.opts.Primitives), Primitives()...) {
 		names = append(names, p.Name)
 	}
-	return diag.Invalid(name, "", "no primitive has this name%s", meant(name, names))
+	return diag.Invalid(name, "", "no primitive has this name%s", diag.Meant(name, names))
 }
