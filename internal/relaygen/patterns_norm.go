@@ -1,13 +1,38 @@
 package relaygen
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/tensor"
 )
 
 // normPatterns are normalisations that are written out.
 func normPatterns() map[string]func(g *Gen) relay.Expr {
-	return map[string]func(g *Gen) relay.Expr{"recognize-layer-norm": (*Gen).layerNorm}
+	return map[string]func(g *Gen) relay.Expr{
+		"recognize-layer-norm": func(g *Gen) relay.Expr {
+			x := g.real(2, 4)
+			axis := len(relay.Tensor(x).Shape) - 1
+			if g.one(4) {
+				axis = g.n(axis + 1)
+			}
+			return g.normOver(x, axis, axis)
+		},
+		"recognize-instance-norm": func(g *Gen) relay.Expr {
+			x := g.planes()
+			if g.flip() {
+				return g.normOver(x, 1, 2, 3)
+			}
+			return g.normOver(x, 3, 1, 2)
+		},
+		"recognize-group-norm": (*Gen).groupNorm,
+		"recognize-rms-norm": func(g *Gen) relay.Expr {
+			x := g.real(2, 4)
+			axis := g.n(len(relay.Tensor(x).Shape))
+			v := g.add(g.meanOver(g.squared(g.other(x)), axis), g.same(g.float, tensor.Shape{}, pick(g, 1e-5, 1e-3)))
+			return g.mul(g.overRoot(x, v), g.vectorAlong(x, axis))
+		},
+	}
 }
 
 // meanOver is the mean over axes that are kept, or rarely over others.
@@ -16,6 +41,7 @@ func (g *Gen) meanOver(x relay.Expr, axes ...int) relay.Expr {
 	if g.miss() {
 		axes = []int{g.n(rank)}
 	}
+	axes = slices.Clone(axes)
 	for i := range axes {
 		axes[i] = g.signed(axes[i], rank)
 	}
@@ -53,17 +79,47 @@ func (g *Gen) scaledAlong(y relay.Expr, axis int) relay.Expr {
 	return y
 }
 
-func (g *Gen) layerNorm() relay.Expr {
-	x := g.real(2, 4)
-	rank := len(relay.Tensor(x).Shape)
-	axis := rank - 1
-	if g.one(4) {
-		axis = g.n(rank)
+// normOver normalises x over axes, with scale and offset along axis, as one quotient or as TensorFlow writes it.
+func (g *Gen) normOver(x relay.Expr, axis int, axes ...int) relay.Expr {
+	mean := g.meanOver(g.other(x), axes...)
+	d := g.sub(x, mean)
+	v := g.add(g.meanOver(g.squared(g.other(d)), axes...), g.same(g.float, tensor.Shape{}, pick(g, 1e-5, 1e-3)))
+	if g.flip() {
+		return g.scaledAlong(g.overRoot(d, v), axis)
 	}
-	d := g.sub(x, g.meanOver(g.other(x), axis))
-	if relay.Tensor(d).Shape.Elems() != relay.Tensor(x).Shape.Elems() {
-		d = x
+	s := g.unary("rsqrt", v)
+	if g.flip() {
+		s = g.mul(s, g.vectorAlong(x, axis))
 	}
-	v := g.add(g.meanOver(g.squared(g.other(d)), axis), g.same(g.float, tensor.Shape{}, pick(g, 1e-5, 1e-3)))
-	return g.scaledAlong(g.overRoot(d, v), axis)
+	shift := g.mul(g.other(mean), s)
+	if g.flip() {
+		return g.sub(g.mul(x, s), shift)
+	}
+	return g.add(g.mul(x, s), g.sub(g.vectorAlong(x, axis), shift))
+}
+
+// groupNorm normalises the rows that groups of channels are, without or with a scale inside.
+func (g *Gen) groupNorm() relay.Expr {
+	groups, each := g.from(1, 3), g.from(1, 3)
+	n, h, w := g.from(1, 2), g.from(1, 3), g.from(2, 3)
+	x := g.exactly(g.float, tensor.Shape{n, groups * each, h, w})
+	one, zero := g.same(g.float, tensor.Shape{groups}, 1), g.same(g.float, tensor.Shape{groups}, 0)
+	a := &relay.NormAttrs{Axis: 1, Epsilon: g.epsilon(), Scale: g.flip(), Center: g.flip()}
+	name, rows := "nn.instance_norm", []int{n, groups, each * h * w}
+	if g.flip() {
+		name, a.Axis = "nn.layer_norm", len(rows)-1
+		if g.flip() {
+			rows, a.Axis = []int{n * groups, each * h * w}, 1
+		}
+		one, zero = g.same(g.float, tensor.Shape{each * h * w}, 1), g.same(g.float, tensor.Shape{each * h * w}, 0)
+	}
+	if g.miss() {
+		one = g.constant(g.float, relay.Tensor(one).Shape)
+	}
+	y := g.mid(g.call(name, a, g.mid(g.reshaped(x, rows...)), one, zero))
+	back := []int{n, groups * each, h, w}
+	if g.miss() {
+		back = []int{n, groups * each, w, h}
+	}
+	return g.scaledAlong(g.reshaped(y, back...), 1)
 }

@@ -120,10 +120,11 @@ type row struct {
 // their answers with each other.
 func TestPassesRewriteRows(t *testing.T) {
 	tables := map[string][]row{"simplify-inference": simplifyRows, "remove-identities": identityRows, "fold-constants": foldRows,
-		"recognize-activations": activationRows, "recognize-layer-norm": layerNormRows, "recognize-channel-shuffle": shuffleRows,
+		"recognize-activations": activationRows, "recognize-layer-norm": append(layerNormRows, tensorFlowNormRows...), "recognize-channel-shuffle": shuffleRows,
 		"combine-constants": combineRows, "fold-scale-axis": scaleRows, "fold-pad": padRows, "recognize-squeeze-excite": exciteRows,
 		"eliminate-common-subexpressions": commonRows, "pack-weights": packRows, "slice-splits": sliceRows, "recognize-dense": denseRows,
-		"canonicalize": canonicalRows, "simplify-expr": exprRows, "simplify-moves": moveRows, "fast-math": fastRows, "flatten-atrous-conv": atrousRows}
+		"canonicalize": canonicalRows, "simplify-expr": exprRows, "simplify-moves": moveRows, "fast-math": fastRows, "flatten-atrous-conv": atrousRows,
+		"recognize-instance-norm": instanceNormRows, "recognize-group-norm": groupNormRows, "recognize-rms-norm": rmsNormRows}
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
