@@ -12,6 +12,7 @@ func movePatterns() map[string]func(g *Gen) relay.Expr {
 	return map[string]func(g *Gen) relay.Expr{
 		"simplify-moves":            (*Gen).moves,
 		"recognize-channel-shuffle": (*Gen).shuffle,
+		"recognize-depth-to-space":  (*Gen).blocks,
 		"slice-splits": func(g *Gen) relay.Expr {
 			split := rows["split"](g)
 			return g.get(split, g.n(len(split.Type().(*relay.TupleType).Fields)))
@@ -196,4 +197,24 @@ func (g *Gen) shuffle() relay.Expr {
 	}
 	turned := g.mid(g.call("transpose", &relay.TransposeAttrs{Axes: axes}, g.mid(g.reshaped(x, apart...))))
 	return g.reshaped(turned, s...)
+}
+
+// blocks is a depth to space, or its inverse, written as moves.
+func (g *Gen) blocks() relay.Expr {
+	n, c, b, h, w := g.from(1, 2), g.from(1, 2), g.from(1, 3), g.from(1, 3), g.from(1, 3)
+	turn := func(x relay.Expr, apart, axes, whole []int) relay.Expr {
+		if g.miss() {
+			axes = g.permutation(6)
+		}
+		return g.reshaped(g.mid(g.call("transpose", &relay.TransposeAttrs{Axes: axes}, g.mid(g.reshaped(x, apart...)))), whole...)
+	}
+	switch deep := []int{n, c * b * b, h, w}; g.n(4) {
+	case 0:
+		return turn(g.exactly(g.float, deep), []int{n, c, b, b, h, w}, []int{0, 1, 4, 2, 5, 3}, []int{n, c, h * b, w * b})
+	case 1:
+		return turn(g.exactly(g.float, deep), []int{n, b, b, c, h, w}, []int{0, 3, 4, 1, 5, 2}, []int{n, c, h * b, w * b})
+	case 2:
+		return turn(g.exactly(g.float, []int{n, c, h * b, w * b}), []int{n, c, h, b, w, b}, []int{0, 1, 3, 5, 2, 4}, deep)
+	}
+	return turn(g.exactly(g.float, []int{n, h, w, b * b * c}), []int{n, h, w, b, b, c}, []int{0, 1, 3, 2, 4, 5}, []int{n, h * b, w * b, c})
 }

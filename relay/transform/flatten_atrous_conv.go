@@ -40,22 +40,35 @@ func (r *rewriter) movesFrom(e relay.Expr, pad bool) (chain []*relay.Call, from 
 	}
 }
 
-// moved sends the numbers 1, 2, … of the elements of a shape through moves; 0 is padding.
-func moved(chain []*relay.Call, shape tensor.Shape) *tensor.Wide {
+// numbered holds the numbers 1, 2, … of the elements of a shape.
+func numbered(shape tensor.Shape) *tensor.Wide {
 	w := tensor.NewWide(tensor.Int64, shape)
 	for i := range w.I {
 		w.I[i] = int64(i + 1)
 	}
+	return w
+}
+
+// movedBy sends numbers through one move; a pad adds 0. It gives nil when the move fails.
+func movedBy(op *relay.Op, attrs any, w *tensor.Wide, out tensor.Shape) *tensor.Wide {
+	args := []relay.Value{w}
+	if len(op.Args) > 1 {
+		args = append(args, tensor.NewWide(tensor.Int64, tensor.Shape{}))
+	}
+	v, err := op.Eval(&relay.EvalSite{Op: op, Args: args, Attrs: attrs, Type: &relay.TensorType{Shape: out, DType: tensor.Int64}})
+	if err != nil {
+		return nil
+	}
+	return v.(*tensor.Wide)
+}
+
+// moved sends the numbers of the elements of a shape through moves.
+func moved(chain []*relay.Call, shape tensor.Shape) *tensor.Wide {
+	w := numbered(shape)
 	for _, c := range chain {
-		args := []relay.Value{w}
-		if len(c.Args) > 1 {
-			args = append(args, tensor.NewWide(tensor.Int64, tensor.Shape{}))
-		}
-		out, err := c.Op.Eval(&relay.EvalSite{Op: c.Op, Args: args, Attrs: c.Attrs, Type: &relay.TensorType{Shape: relay.Tensor(c).Shape, DType: tensor.Int64}})
-		if err != nil {
+		if w = movedBy(c.Op, c.Attrs, w, relay.Tensor(c).Shape); w == nil {
 			return nil
 		}
-		w = out.(*tensor.Wide)
 	}
 	return w
 }

@@ -25,6 +25,7 @@ func Passes() []Pass {
 		{"recognize-group-norm", "groups of channels are taken apart and put together again for it; behind the norms that it consists of", RecognizeGroupNorm},
 		{"recognize-rms-norm", "the root of the mean square; behind layer norm, which contains it", RecognizeRmsNorm},
 		{"recognize-channel-shuffle", "reshape, transpose, reshape is an index map that its reader takes for nothing", RecognizeChannelShuffle},
+		{"recognize-depth-to-space", "likewise reshape, transpose, reshape with blocks of rows and columns", RecognizeDepthToSpace},
 		{"flatten-atrous-conv", "exporters write dilation as space to batch, convolution, batch to space; as one, nothing is moved", FlattenAtrousConv},
 		{"combine-constants", "factors and biases that follow each other become one, in the form in which fold-scale-axis looks for them", CombineConstants},
 		{"fold-scale-axis", "factors of channels disappear in the weights of the convolution before or behind", FoldScaleAxis},

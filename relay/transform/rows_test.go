@@ -124,7 +124,8 @@ func TestPassesRewriteRows(t *testing.T) {
 		"combine-constants": combineRows, "fold-scale-axis": scaleRows, "fold-pad": padRows, "recognize-squeeze-excite": exciteRows,
 		"eliminate-common-subexpressions": commonRows, "pack-weights": packRows, "slice-splits": sliceRows, "recognize-dense": denseRows,
 		"canonicalize": canonicalRows, "simplify-expr": exprRows, "simplify-moves": moveRows, "fast-math": fastRows, "flatten-atrous-conv": atrousRows,
-		"recognize-instance-norm": instanceNormRows, "recognize-group-norm": groupNormRows, "recognize-rms-norm": rmsNormRows}
+		"recognize-instance-norm": instanceNormRows, "recognize-group-norm": groupNormRows, "recognize-rms-norm": rmsNormRows,
+		"recognize-depth-to-space": depthRows}
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
