@@ -315,7 +315,14 @@ func (e *emitter) sharedBuffers() {
 		seen[b] = true
 		e.checkType(b.DType)
 		bytes += span(b) * b.DType.Bits() / 8
-		e.line("__local %s %s[%d];", memoryType(b.DType), e.declare(b, b.Name), max(1, span(b)))
+		name, n := e.declare(b, b.Name), max(1, span(b))
+		if e.halves(b) { // without half arithmetic there are pointers to half, but no arrays
+			bits := e.unique(name + "_bits")
+			e.line("__local ushort %s[%d];", bits, n)
+			e.line("__local half* const %s = (__local half*)%s;", name, bits)
+			return true
+		}
+		e.line("__local %s %s[%d];", memoryType(b.DType), name, n)
 		return true
 	})
 	if bytes > e.t.GPU.LocalBytes {
