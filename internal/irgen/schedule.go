@@ -14,38 +14,9 @@ import (
 // Steps takes up to n random steps of a schedule; those that are refused leave nothing behind. How many of each primitive were
 // taken and refused is added to count. A primitive that made an illegal function is an error.
 func Steps(d Draw, s *schedule.Schedule, n int, count map[string]*Tally) error {
-	g := &stepper{Draw: d, s: s}
-	table := schedule.Primitives()
-	for range n {
-		p := table[d.IntN(len(table))]
-		draw := operands[p.Name]
-		if draw == nil {
-			continue
-		}
-		t := count[p.Name]
-		if t == nil {
-			t = &Tally{}
-			count[p.Name] = t
-		}
-		var list []any
-		var err error
-		taken := s.Attempt(func() {
-			if list = draw(g); list != nil {
-				s.Do(p.Name, list...)
-			}
-			err = s.Err()
-		})
-		if errors.Is(err, diag.ErrInternal) {
-			return fmt.Errorf("%s%v: %w", p.Name, list, err)
-		}
-		switch {
-		case !taken:
-			t.Refused++
-		case list != nil:
-			t.Taken++
-		}
-	}
-	return nil
+	g := &stepper{Draw: d, s: s, count: count}
+	g.steps(n)
+	return g.err
 }
 
 // Tally counts the uses of a primitive.
@@ -54,10 +25,59 @@ type Tally struct{ Taken, Refused int }
 // Draws reports whether Steps uses a primitive. Queries are used to find the operands of others.
 func Draws(primitive string) bool { return operands[primitive] != nil }
 
-// stepper draws operands from what the function holds now.
+// stepper draws operands from what the function holds now, and takes steps.
 type stepper struct {
 	Draw
-	s *schedule.Schedule
+	s      *schedule.Schedule
+	count  map[string]*Tally
+	groups bool  // the device has work-groups
+	err    error // the first step that made an illegal function
+}
+
+// steps takes up to n random steps.
+func (g *stepper) steps(n int) {
+	table := schedule.Primitives()
+	for range n {
+		name := table[g.IntN(len(table))].Name
+		if draw := operands[name]; draw != nil && !(g.groups && name == "parallel") {
+			g.attempt(name, func() []any { return draw(g) })
+		}
+	}
+}
+
+// take takes one step with the given operands. It returns what the step gives, which is not nil, or nil when it is refused.
+func (g *stepper) take(name string, list ...any) []any {
+	return g.attempt(name, func() []any { return list })
+}
+
+// attempt takes the steps that draw the operands of a step, which are nil when there are none, and the step itself.
+func (g *stepper) attempt(name string, draw func() []any) []any {
+	if g.err != nil {
+		return nil
+	}
+	t := g.count[name]
+	if t == nil {
+		t = &Tally{}
+		g.count[name] = t
+	}
+	var list, gave []any
+	var err error
+	taken := g.s.Attempt(func() {
+		if list = draw(); list != nil {
+			gave = append([]any{}, g.s.Do(name, list...).Slice()...)
+		}
+		err = g.s.Err()
+	})
+	switch {
+	case errors.Is(err, diag.ErrInternal):
+		g.err = fmt.Errorf("%s%v: %w", name, list, err)
+	case !taken:
+		t.Refused++
+	case list != nil:
+		t.Taken++
+		return gave
+	}
+	return nil
 }
 
 // blocks returns the names of the blocks below the root.
@@ -187,7 +207,20 @@ func (g *stepper) indexMap(n int) string {
 }
 
 // scope returns a memory for a cache.
-func (g *stepper) scope() string { return oneOf(g, "global", "local", "scratch") }
+func (g *stepper) scope() string {
+	if g.groups {
+		return oneOf(g, "global", "local", "shared", "shared")
+	}
+	return oneOf(g, "global", "local", "scratch")
+}
+
+// axis returns an axis to bind a loop to.
+func (g *stepper) axis() string {
+	if g.groups {
+		return oneOf(g, "blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread")
+	}
+	return oneOf(g, "blockIdx.x", "blockIdx.y", "vthread")
+}
 
 // operands draw the operands of each primitive; nil where there are none.
 var operands = map[string]func(g *stepper) []any{
@@ -223,7 +256,7 @@ var operands = map[string]func(g *stepper) []any{
 		}
 		return append(a, b...)
 	},
-	"bind":          func(g *stepper) []any { return g.loop(oneOf(g, "blockIdx.x", "blockIdx.y", "vthread")) },
+	"bind":          func(g *stepper) []any { return g.loop(g.axis()) },
 	"cache_read":    func(g *stepper) []any { return []any{g.block(), g.IntN(2), g.scope()} },
 	"cache_write":   func(g *stepper) []any { return []any{g.block(), 0, g.scope()} },
 	"cache_inplace": func(g *stepper) []any { return []any{g.block(), 0, g.scope()} },
@@ -309,7 +342,7 @@ func (g *stepper) rolling() []any {
 	return nil
 }
 
-// image copies what a block reads into a texture: the last axis is cut into texels.
+// image copies what a block reads into a texture: the last axis is cut into texels, which a device with work-groups stores whole.
 func (g *stepper) image() []any {
 	b := g.s.CacheRead(g.block(), 0, tir.Global)
 	d := g.s.Definition(b)
@@ -321,11 +354,18 @@ func (g *stepper) image() []any {
 		from[i] = fmt.Sprintf("i%d", i)
 	}
 	copy(to, from)
-	last := from[len(from)-1]
-	to = append(to, last+" // 4", last+" %% 4")
+	last, lanes := from[len(from)-1], oneOf(g, 4, 4, 8, 16, 1)
+	to = append(to, fmt.Sprintf("%s // %d", last, lanes), fmt.Sprintf("%s %%%% %d", last, lanes))
 	g.s.TransformLayout(b, schedule.Write, 0, strings.Join(from, ", ")+" -> "+strings.Join(to, ", "), 0)
-	g.s.SetScope(b, "global.texture")
-	return []any{b, string(schedule.Write), 0, []int{g.IntN(len(to))}}
+	g.s.SetScope(b, tir.Scope(oneOf(g, "global.texture", "global.texture-nhwc", "global.texture-weight")))
+	if g.groups {
+		g.s.Vectorize(g.s.Loops(b).At(-1))
+	}
+	separators := []int{g.IntN(len(to))}
+	if g.IntN(3) == 2 {
+		separators = append([]int{g.IntN(separators[0] + 1)}, separators...)
+	}
+	return []any{b, string(schedule.Write), 0, separators}
 }
 
 // instruction gives a product of two spatial axes and a reduced one the loops of a tensor instruction.

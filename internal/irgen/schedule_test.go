@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ import (
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/interp"
 	"github.com/texel-ml/texel/tir/tirtext"
+	"github.com/texel-ml/texel/tir/transform"
 	"github.com/texel-ml/texel/tir/verify"
 )
 
@@ -27,89 +30,117 @@ var (
 	firstSeed = flag.Uint64("seed", 1, "the seed of the first of them")
 )
 
-// TestRandomSchedules takes random steps on random functions. What comes out verifies, computes what the function computed,
-// without a race, and its trace replays to the same text.
+// TestRandomSchedules takes random steps on random functions, a third of them for a device with work-groups. What comes out
+// verifies, computes what the function computed, without a race, and its trace replays to the same text; the kernels that
+// the loop passes make of it compute the same.
 func TestRandomSchedules(t *testing.T) {
-	start := time.Now()
-	var next atomic.Uint64
-	var wait sync.WaitGroup
-	var lock sync.Mutex
-	total := map[string]*irgen.Tally{}
-	steps, failed := 0, 0
-	for range 2 {
-		wait.Go(func() {
-			count := map[string]*irgen.Tally{}
-			taken := 0
-			for {
-				n := next.Add(1) - 1
-				if n >= uint64(*schedules) {
-					break
-				}
-				seed := *firstSeed + n
-				k, err := randomSchedule(seed, count)
-				taken += k
-				if err != nil {
-					lock.Lock()
-					if failed++; failed < 4 {
-						t.Errorf("seed %d: %v", seed, err)
-					}
-					lock.Unlock()
-				}
-			}
-			lock.Lock()
-			defer lock.Unlock()
-			steps += taken
-			for name, c := range count {
-				if total[name] == nil {
-					total[name] = &irgen.Tally{}
-				}
-				total[name].Taken += c.Taken
-				total[name].Refused += c.Refused
-			}
-		})
-	}
-	wait.Wait()
-	t.Logf("seeds %d to %d: %d schedules of %d steps, %d differ, %v", *firstSeed, *firstSeed+uint64(*schedules)-1, *schedules, steps, failed, time.Since(start).Round(time.Millisecond))
-	names := []string{}
-	for name := range total {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		t.Logf("%-22s %7d taken %7d refused", name, total[name].Taken, total[name].Refused)
-	}
-	for _, name := range names {
-		if *schedules >= 20000 {
-			require.NotZero(t, total[name].Taken, "%s is never taken", name)
+	all := campaign(t, *schedules, func(seed uint64, c *tallies) error {
+		d := irgen.Seed(seed)
+		f := irgen.Make(d, irgen.Options{Points: 300, MaxStages: 4, Tuples: true, Scans: true})
+		if seed%16 == 0 {
+			f = irgen.Product(d)
+		}
+		return c.scheduled(d, f, seed, 4+d.IntN(12))
+	})
+	all.log(t)
+	all.covers(t)
+	if *schedules >= 20000 {
+		for name, c := range all.steps {
+			require.NotZero(t, c.Taken, "%s is never taken", name)
 		}
 	}
 }
 
-func randomSchedule(seed uint64, count map[string]*irgen.Tally) (steps int, err error) {
-	var s *schedule.Schedule
+// tallies are what a test counts.
+type tallies struct {
+	steps map[string]*irgen.Tally // of each primitive
+	seen  map[string]int          // what kernels had in them, and why there were none
+	taken int                     // steps in traces
+}
+
+func newTallies() *tallies { return &tallies{steps: map[string]*irgen.Tally{}, seen: map[string]int{}} }
+
+func (c *tallies) add(o *tallies) {
+	for name, n := range o.steps {
+		if c.steps[name] == nil {
+			c.steps[name] = &irgen.Tally{}
+		}
+		c.steps[name].Taken += n.Taken
+		c.steps[name].Refused += n.Refused
+	}
+	for what, n := range o.seen {
+		c.seen[what] += n
+	}
+	c.taken += o.taken
+}
+
+// campaign runs a check for each of n seeds, tells the first that fail, and returns what was counted.
+func campaign(t *testing.T, n int, check func(seed uint64, c *tallies) error) *tallies {
+	t.Helper()
+	start := time.Now()
+	var next, failed atomic.Uint64
+	var wait sync.WaitGroup
+	var lock sync.Mutex
+	all := newTallies()
+	for range 2 {
+		wait.Go(func() {
+			c := newTallies()
+			for i := next.Add(1) - 1; i < uint64(n); i = next.Add(1) - 1 {
+				seed := *firstSeed + i
+				if err := check(seed, c); err != nil && failed.Add(1) <= 4 {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			all.add(c)
+		})
+	}
+	wait.Wait()
+	t.Logf("seeds %d to %d: %d functions, %d steps, %d differ, %v", *firstSeed, *firstSeed+uint64(n)-1, n, all.taken, failed.Load(), time.Since(start).Round(time.Millisecond))
+	return all
+}
+
+// log prints how often each primitive was taken.
+func (c *tallies) log(t *testing.T) {
+	t.Helper()
+	for _, p := range schedule.Primitives() {
+		if n := c.steps[p.Name]; n != nil {
+			t.Logf("%-22s %7d taken %7d refused", p.Name, n.Taken, n.Refused)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(c.seen)) {
+		t.Logf("%7d %s", c.seen[what], what)
+	}
+}
+
+// scheduled takes about n random steps on a function, and checks what comes out.
+func (c *tallies) scheduled(d irgen.Draw, f *tir.Func, seed uint64, n int) (err error) {
+	s := schedule.NewWith(f, schedule.Options{Seed: seed})
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
-		if err != nil && s != nil {
-			err = fmt.Errorf("%w\n%s\n%s", err, s.Trace(), tirtext.Print(s.Func()))
+		if err != nil {
+			err = fmt.Errorf("%w\n%s\n%s\n%s", err, tirtext.Print(f), s.Trace(), tirtext.Print(s.Func()))
 		}
 	}()
-	d := irgen.Seed(seed)
-	f := irgen.Make(d, irgen.Options{Points: 300, MaxStages: 4, Tuples: true, Scans: true})
-	if seed%16 == 0 {
-		f = irgen.Product(d)
+	shape, device := irgen.Steps, transform.CPU
+	if seed%3 == 2 {
+		shape, device = irgen.GroupSteps, transform.GPU
 	}
-	s = schedule.NewWith(f, schedule.Options{Seed: seed})
-	if err := irgen.Steps(d, s, 4+d.IntN(12), count); err != nil {
-		return 0, err
+	if err := shape(d, s, n, c.steps); err != nil {
+		return err
 	}
 	for _, st := range s.Trace().Steps {
 		if irgen.Draws(st.Name) {
-			steps++
+			c.taken++
 		}
 	}
-	return steps, sameFunction(f, s, seed)
+	if err := sameFunction(f, s, seed); err != nil {
+		return err
+	}
+	return sameKernels(f, s, device, seed, c.seen)
 }
 
 func sameFunction(f *tir.Func, s *schedule.Schedule, seed uint64) error {
