@@ -123,7 +123,7 @@ func (k *checker) coverGroup(axes []int, side inParts, by []inParts) error {
 	writers := make([]part, len(by))
 	for i, s := range by {
 		w := k.partOf(s, axes, true)
-		if len(axes) == 1 && coveredByForm(exprs[0], own, s.Map[axes[0]], w) {
+		if len(axes) == 1 && coveredByForm(exprs[0], own, s.Map[axes[0]], w, k.claim.Fixed) {
 			return nil
 		}
 		if coveredAlike(exprs, own, s.at(axes), w) {

@@ -2,7 +2,6 @@ package proof
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/texel-ml/texel/tir"
@@ -98,65 +97,134 @@ func (f form) once() bool {
 	return true
 }
 
-// below returns the bound that conditions set to the values of an expression, all of them saying that it is below a number.
-func below(conds []tir.Expr, e tir.Expr) (int64, bool) {
-	bound := int64(math.MaxInt64)
-	for _, c := range conds {
-		b, ok := c.(*tir.Binary)
-		if !ok || b.Op != tir.LT || !tir.Equal(b.A, e) {
-			return 0, false
-		}
-		n, ok := tir.AsInt(b.B)
-		if !ok {
-			return 0, false
-		}
-		bound = min(bound, n)
-	}
-	return bound, true
+// bound is what a condition says of an expression: with what fixed variables add to it, it is below a number.
+type bound struct {
+	shift []addend
+	limit int64
 }
 
-// imageByForm decides the claim of a part of one expression, when that is such a sum and nothing limits it.
+// boundOf returns what a condition says of the values of e, a form over vars, where that says all: it is that a sum S is below
+// n, and e is k·S plus what other variables add, less than k, as lower digits do. Then S < n just where e < k·n.
+func boundOf(cond tir.Expr, e form, vars, fixed []Var) (bound, bool) {
+	c, ok := cond.(*tir.Binary)
+	if !ok || c.Op != tir.LT {
+		return bound{}, false
+	}
+	n, ok := tir.AsInt(c.B)
+	if !ok {
+		return bound{}, false
+	}
+	own := map[*tir.Var]bool{}
+	for _, v := range vars {
+		own[v.Var] = true
+	}
+	rest, shift := apart(c.A, own)
+	s, ok := formOf(rest, vars)
+	k, inS := s.times(e)
+	if n -= s.lo; !ok || k == 0 || n > 1<<31 || n < -1<<31 {
+		return bound{}, false
+	}
+	below := int64(0) // what the lower digits add at most
+	for i, t := range e.terms {
+		if !inS[i] {
+			below += t.factor * (t.count - 1)
+		}
+	}
+	for i, t := range shift {
+		v, isVar := t.expr.(*tir.Var)
+		if !isVar || !has(fixed, v) || t.factor > 1<<20 || t.factor < -1<<20 {
+			return bound{}, false
+		}
+		shift[i].factor *= k
+	}
+	return bound{shift, k*n + e.lo}, below < k
+}
+
+// times returns the k for which the terms of f, each times k, are among those of e, and which of these they are; 0 for none.
+func (f form) times(e form) (k int64, among []bool) {
+	among = make([]bool, len(e.terms))
+	for _, t := range f.terms {
+		i := slices.IndexFunc(e.terms, func(o formTerm) bool { return o.v == t.v && o.down == t.down })
+		if i < 0 || e.terms[i].factor%t.factor != 0 || k != 0 && k != e.terms[i].factor/t.factor {
+			return 0, nil
+		}
+		k, among[i] = e.terms[i].factor/t.factor, true
+	}
+	return k, among
+}
+
+// boundsOf returns what conditions say of e, and whether all of them say something of it alone.
+func boundsOf(conds []tir.Expr, e form, vars, fixed []Var) (list []bound, all bool) {
+	all = true
+	for _, c := range conds {
+		if b, ok := boundOf(c, e, vars, fixed); ok {
+			list = append(list, b)
+		} else {
+			all = false
+		}
+	}
+	return list, all
+}
+
+// end returns the last value of e under bounds, of those that fixed variables do not shift.
+func (f form) end(bounds []bound) int64 {
+	end := f.lo + f.last()
+	for _, b := range bounds {
+		if len(b.shift) == 0 {
+			end = min(end, b.limit-1)
+		}
+	}
+	return end
+}
+
+// imageByForm decides the claim of a part of one expression, when that is such a sum, and what limits it is a bound of it.
 func (k *checker) imageByForm(p part) bool {
 	c := k.claim
 	if len(p.exprs) != 1 {
 		return false
 	}
-	bound, ok := below(p.conds, c.Map[p.exprs[0]])
-	if !ok && c.Kind != Injection {
-		return false
+	e := c.Map[p.exprs[0]]
+	if c.Kind == Injection { // what fixed variables add to it is the same for all points
+		own := map[*tir.Var]bool{}
+		for _, v := range p.vars {
+			own[v.Var] = true
+		}
+		e, _ = apart(e, own)
 	}
-	f, ok := formOf(c.Map[p.exprs[0]], p.vars)
+	f, ok := formOf(e, p.vars)
 	if !ok || len(f.terms) != len(p.vars) {
 		return false
 	}
-	switch c.Kind {
-	case Injection:
+	if c.Kind == Injection {
 		return f.once()
-	case Bijection, Onto:
-		return f.lo == 0 && min(f.last(), bound-1) == c.Range[p.exprs[0]]-1 && f.whole() && (c.Kind == Onto || f.once())
 	}
-	return false
+	bounds, all := boundsOf(p.conds, f, p.vars, nil)
+	return all && f.lo == 0 && f.end(bounds) == c.Range[p.exprs[0]]-1 && f.whole() && (c.Kind == Onto || f.once())
 }
 
-// coveredByForm decides that one axis is covered: what the reader takes lies between the ends of what the writer takes.
-func coveredByForm(read tir.Expr, reader part, write tir.Expr, writer part) bool {
-	bound, ok := below(writer.conds, write)
-	if !ok || empty(writer.vars) {
-		return false
-	}
+// coveredByForm decides that one axis is covered: what the reader takes lies between the ends of what the writer takes, and
+// where a bound of the writer depends on fixed variables, the reader has one that is no wider.
+func coveredByForm(read tir.Expr, reader part, write tir.Expr, writer part, fixed []Var) bool {
 	r, ok := formOf(read, reader.vars)
-	if !ok {
+	if !ok || empty(writer.vars) {
 		return false
 	}
 	w, ok := formOf(write, writer.vars)
 	if !ok || !w.whole() || r.lo < w.lo {
 		return false
 	}
-	end := r.lo + r.last()
-	if own, ok := below(reader.conds, read); ok {
-		end = min(end, own-1)
+	limits, all := boundsOf(writer.conds, w, writer.vars, fixed)
+	own, _ := boundsOf(reader.conds, r, reader.vars, fixed)
+	if !all || r.end(own) > w.end(limits) {
+		return false
 	}
-	return end <= min(w.lo+w.last(), bound-1)
+	for _, l := range limits {
+		within := func(o bound) bool { return o.limit <= l.limit && sameAddends(o.shift, l.shift) }
+		if len(l.shift) > 0 && !slices.ContainsFunc(own, within) {
+			return false
+		}
+	}
+	return true
 }
 
 // distinctByForm decides that an axis is touched at different places by the values of a loop: what else moves the places

@@ -149,6 +149,75 @@ func (d *drawer) side(fixed []Var, axes int, loop *Var, like *Side) Side {
 	return s
 }
 
+// tiling is an axis as splits with a guard make it: digits, of which the upper ones, with a fixed one or without, are below a
+// number.
+type tiling struct {
+	digits []int64 // the extents, the lowest first
+	from   int     // the lowest of those in the guard; none where there are not so many
+	limit  int
+	base   int // added to the axis and to the guard
+}
+
+func (d *drawer) tiling() tiling {
+	t := tiling{from: d.IntN(4), limit: d.IntN(24)}
+	for range 1 + d.IntN(3) {
+		t.digits = append(t.digits, int64(1+d.IntN(4)))
+	}
+	if d.one(4) {
+		t.base = d.IntN(5) - 2
+	}
+	return t
+}
+
+// tiled is a side of one axis. Now and then a digit, a factor or the guard is off by one, or a digit counts downward.
+func (d *drawer) tiled(t tiling, fixed []Var, loop *Var) Side {
+	off := func() int {
+		if !d.one(24) {
+			return 0
+		}
+		return 1 - 2*d.IntN(2)
+	}
+	digit := func(n int) Var {
+		if n == 0 && loop != nil {
+			return *loop
+		}
+		return Var{tir.NewVar(fmt.Sprint("d", n)), 0, max(0, t.digits[n]+int64(off()))}
+	}
+	var s Side
+	var e, guard tir.Expr = tir.I(t.base + off()), tir.I(t.base + off())
+	from, limit := t.from, t.limit
+	if d.one(4) && from > 0 && from <= len(t.digits) { // the same guard in lower digits
+		from--
+		limit *= int(t.digits[from])
+	}
+	step, upper, guarded := 1, 1, false
+	add := func(v Var, n int) {
+		sign := 1 - 2*d.IntN(2)*d.IntN(2)*d.IntN(2)
+		e = tir.Plus(tir.Times(v.Var, tir.I(sign*(step+off()))), e)
+		if n >= from {
+			if d.one(24) {
+				sign = -sign
+			}
+			guard = tir.Plus(tir.Times(v.Var, tir.I(sign*(upper+off()))), guard)
+			upper, guarded = upper*int(max(1, v.Extent)), true
+		}
+		step *= int(max(1, v.Extent))
+	}
+	for n := range t.digits {
+		v := digit(n)
+		s.Vars = append([]Var{v}, s.Vars...)
+		add(v, n)
+	}
+	if len(fixed) > 0 {
+		add(fixed[0], len(t.digits))
+	}
+	s.Map = []tir.Expr{e}
+	if guarded {
+		s.Where = tir.Bin(tir.LT, guard, tir.I(limit+off()))
+	}
+	return s
+}
+
 func (d *drawer) claim() *Claim {
 	c := &Claim{Kind: Kind(d.IntN(int(Monotone) + 1)), Subject: "b", Fixed: d.vars(2)}
 	axes := d.IntN(4)
@@ -160,7 +229,18 @@ func (d *drawer) claim() *Claim {
 		v := d.variable()
 		loop, c.Loop = &v, v.Var
 	}
-	c.Side = d.side(c.Fixed, axes, loop, nil)
+	var t *tiling
+	if d.one(3) {
+		shape := d.tiling()
+		t, axes = &shape, 1
+	}
+	side := func(like *Side) Side {
+		if t != nil {
+			return d.tiled(*t, c.Fixed, loop)
+		}
+		return d.side(c.Fixed, axes, loop, like)
+	}
+	c.Side = side(nil)
 	switch c.Kind {
 	case Bijection, Onto:
 		for range axes {
@@ -168,7 +248,7 @@ func (d *drawer) claim() *Claim {
 		}
 	case Cover, Distinct, Disjoint:
 		for range d.IntN(4) {
-			c.By = append(c.By, d.side(c.Fixed, axes, loop, &c.Side))
+			c.By = append(c.By, side(&c.Side))
 		}
 	}
 	return c
