@@ -97,27 +97,7 @@ func (o *Obligation) Check() error {
 }
 
 // Discharge returns the claims that fulfil the obligation, or why none do.
-func (o *Obligation) Discharge() ([]*proof.Claim, error) { return o.discharge(proof.Check) }
-
-// discharge is Discharge with claims decided by check.
-func (o *Obligation) discharge(check func(*proof.Claim) error) ([]*proof.Claim, error) {
-	if o.Fault != nil {
-		return nil, o.Fault
-	}
-	err := check(o.Claim)
-	if err == nil {
-		return []*proof.Claim{o.Claim}, nil
-	}
-	if len(o.Or) == 0 {
-		return nil, err
-	}
-	for _, c := range o.Or {
-		if err := check(c); err != nil {
-			return nil, err
-		}
-	}
-	return o.Or, nil
-}
+func (o *Obligation) Discharge() ([]*proof.Claim, error) { return newProven().discharge(o) }
 
 // Obligations returns what must be true of f, in block form, which a step made of before, and steps made of program.
 func Obligations(program, before, f *tir.Func) []*Obligation {
