@@ -93,11 +93,7 @@ func (c *comparison) compare(a, b Expr) error {
 
 func isLiteral(e Expr) bool {
 	c, ok := e.(*Constant)
-	if !ok {
-		return false
-	}
-	_, ok = literal(c.Value)
-	return ok
+	return ok && InText(c.Value)
 }
 
 func sameTensor(a, b *tensor.Tensor) bool {

@@ -314,6 +314,12 @@ func TextIdent(name string) string {
 	return string(b)
 }
 
+// InText reports whether the text of a module holds the data of a constant; that of others is kept by its digest.
+func InText(t *tensor.Tensor) bool {
+	_, ok := literal(t)
+	return ok
+}
+
 // literal prints a scalar of a type that Relay's text has numbers for.
 func literal(t *tensor.Tensor) (string, bool) {
 	if len(t.Shape) != 0 || t.Check() != nil {

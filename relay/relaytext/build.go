@@ -118,12 +118,15 @@ func (b *builder) popFrom(at int) []relay.Expr {
 }
 
 // failWith records an error of package relay.
-func (b *builder) failWith(err error) {
+func (b *builder) failWith(err error) { b.r.fail(asError(err)) }
+
+// asError returns an error as one of ours, which those of package relay and of the operators' rows are.
+func asError(err error) *diag.Error {
 	var e *diag.Error
 	if !errors.As(err, &e) {
 		e = diag.Internal(step, "", "an error of another kind").By(err)
 	}
-	b.r.fail(e)
+	return e
 }
 
 // unsupported records that package relay cannot hold something.
@@ -264,13 +267,7 @@ func (b *builder) ExitIf(ctx *grammar.IfContext) {
 		b.push(nil)
 		return
 	}
-	pos := b.r.pos(ctx.GetStart())
-	if t := relay.Tensor(list[0]); t == nil || t.DType != tensor.Bool || len(t.Shape) != 0 {
-		b.r.fail(diag.Invalid(step, "if", "the condition has type %v, wanted Tensor[(), bool]", list[0].Type()).At(pos))
-		b.push(nil)
-		return
-	}
-	e, err := relay.NewIf(list[0], list[1], list[2], pos)
+	e, err := relay.NewIf(list[0], list[1], list[2], b.r.pos(ctx.GetStart()))
 	if err != nil {
 		b.failWith(err)
 		b.push(nil)

@@ -1,7 +1,6 @@
 package relaytext
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -185,16 +184,17 @@ func (c *call) make(op *relay.Op, attrs any, args []relay.Expr) relay.Expr {
 	}
 	e, err := relay.NewCall(op, args, attrs, c.pos)
 	if err != nil {
-		var d *diag.Error
-		if !errors.As(err, &d) {
-			d = diag.Internal(step, c.name, "an error of another kind").By(err)
-		}
-		if c.err == nil {
-			c.err = d
-		}
+		c.failWith(err)
 		return nil
 	}
 	return e
+}
+
+// failWith records an error of package relay, if it is the first.
+func (c *call) failWith(err error) {
+	if c.err == nil {
+		c.err = asError(err)
+	}
 }
 
 // op applies an operator of the table by its name there; attrs nil takes the table's defaults.
@@ -244,10 +244,13 @@ func (c *call) typeOf(e relay.Expr) *relay.TensorType {
 
 // constant returns the value of operand i, which must be a constant.
 func (c *call) constant(i int, what string) *tensor.Wide {
-	if k, ok := c.args[i].(*relay.Constant); ok {
+	if k, ok := c.args[i].(*relay.Constant); !ok {
+		c.fail(diag.Unsupported, "the %s is computed; wanted a constant", what)
+	} else if k.Value.Check() != nil {
+		c.fail(diag.Unsupported, "the %s is a constant whose data is not here", what)
+	} else {
 		return tensor.Widen(k.Value)
 	}
-	c.fail(diag.Unsupported, "the %s is computed; wanted a constant", what)
 	return tensor.NewWide(tensor.Float32, tensor.Shape{})
 }
 

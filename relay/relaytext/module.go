@@ -2,8 +2,10 @@ package relaytext
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/relay"
@@ -33,8 +35,7 @@ func (r *reader) input(v variable) relay.Expr {
 		}
 		shape = slices.Clone(given)
 	}
-	value, bound := r.o.Values[name]
-	if bound {
+	if value := r.value(name, v); value != nil {
 		if !fits(t, &relay.TensorType{Shape: value.Shape, DType: value.DType}) {
 			r.fail(diag.Invalid(step, "%"+v.name, "a value of %v of shape %v is given for %v", value.DType, value.Shape, t).At(v.pos))
 			return nil
@@ -53,6 +54,23 @@ func (r *reader) input(v variable) relay.Expr {
 		r.o.Notes.Add(diag.Bound, step, name, "the extent of axis 0 is not known: 1")
 	}
 	return relay.NewVar(name, &relay.TensorType{Shape: shape, DType: t.DType}, v.pos)
+}
+
+// value returns the value that is given for a parameter of main, or nil.
+func (r *reader) value(name string, v variable) *tensor.Tensor {
+	if t := r.o.Values[name]; t != nil {
+		return t
+	}
+	for _, key := range []string{name, v.name, strings.TrimPrefix(v.name, "v"), r.params[v.name]} {
+		if t := r.o.Params[key]; t != nil {
+			r.taken[key] = true
+			return t
+		}
+	}
+	if at := slices.IndexFunc(r.meta.ours.Defaults, func(i relay.ConstantInfo) bool { return i.Name == name }); at >= 0 && r.o.FreezeDefaults {
+		return r.data(r.meta.ours.Defaults[at], fmt.Sprintf("default of %q", name), r.meta.pos)
+	}
+	return nil
 }
 
 // finish makes the module of what was read.
@@ -84,6 +102,11 @@ func (r *reader) finish() *relay.Module {
 	}
 	for _, info := range ours.Defaults {
 		r.defaultValue(m, info)
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.o.Params)) {
+		if !r.taken[key] {
+			r.o.Notes.Add(diag.Default, step, key, "a parameter that no input of main is named as is passed over")
+		}
 	}
 	return m
 }

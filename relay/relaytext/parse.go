@@ -7,6 +7,7 @@ package relaytext
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,6 +42,11 @@ type Options struct {
 	Constant func(info relay.ConstantInfo) (*tensor.Tensor, error)
 	// Values are the values of parameters of main, by name. These parameters become constants.
 	Values map[string]*tensor.Tensor
+	// Params are values of parameters of main by the names that an older tool chain kept them under: a text may write them
+	// with a v in front, or with _ for what it cannot have. Those that main does not have are passed over with a note.
+	Params map[string]*tensor.Tensor
+	// FreezeDefaults makes constants of the parameters that have a default value.
+	FreezeDefaults bool
 	// Shapes are the shapes of parameters of main, by name, for those whose type leaves extents open.
 	Shapes map[string][]int
 	// Notes gets a note for everything that is passed over; nil drops them.
@@ -54,25 +60,38 @@ type Options struct {
 // (with what was wanted at its place), a name that is not bound, operands, attributes or annotated types that do not fit;
 // ErrUnsupported for what the language has and package relay cannot hold, and for an operator that is not known.
 func Parse(file, text string, o Options) (*relay.Module, error) {
-	r := &reader{o: o, file: file, text: text, ops: o.Ops, funcs: map[string]*relay.Function{}, open: map[string]bool{}, generics: map[string]bool{}}
-	if r.ops == nil {
-		r.ops = relay.Core()
-	}
-	body := text
-	if at := metadataAt(text); at >= 0 {
-		body = text[:at]
-		r.readMetadata(text, at)
-	}
-	r.text = body
-	r.guard(func() { r.module() })
-	if err := r.errors(); err != nil {
-		return nil, err
-	}
-	m := r.finish()
+	r := newReader(file, text, o)
+	m := r.read()
 	if err := r.errors(); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+func newReader(file, text string, o Options) *reader {
+	r := &reader{o: o, file: file, text: text, ops: o.Ops, funcs: map[string]*relay.Function{}, open: map[string]bool{}, generics: map[string]bool{},
+		taken: map[string]bool{}, params: map[string]string{}}
+	if r.ops == nil {
+		r.ops = relay.Core()
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Params)) {
+		r.params[relay.TextIdent(key)] = key
+	}
+	return r
+}
+
+// read returns the module of the text; it is nil when there are errors.
+func (r *reader) read() (m *relay.Module) {
+	r.guard(func() {
+		if at := metadataAt(r.text); at >= 0 {
+			r.readMetadata(r.text, at)
+			r.text = r.text[:at]
+		}
+		if r.module(); len(r.errs) == 0 {
+			m = r.finish()
+		}
+	})
+	return m
 }
 
 // reader is one call of Parse.
@@ -85,6 +104,8 @@ type reader struct {
 	open       map[string]bool            // those that are being read
 	starts     map[string]place           // where definitions start; nil until one is looked for
 	inputs     []string                   // the names of main's parameters, those with a value too
+	params     map[string]string          // keys of Options.Params, by their names in a text
+	taken      map[string]bool            // keys of Options.Params that a parameter of main has
 	generics   map[string]bool            // names of types that are left open, which are refused where they are declared
 	errs       []*diag.Error
 }

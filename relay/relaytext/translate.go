@@ -41,6 +41,9 @@ var translations = map[string]translation{
 	"device_copy":               {1, nil, (*call).identity},
 	"on_device":                 {1, nil, (*call).identity},
 
+	// what is no operator in our graph, but written as one
+	relay.LoopName: {5, nil, (*call).loop},
+
 	// layers
 	"nn.adaptive_avg_pool1d":            {1, nil, adaptivePool("avg", "NCW")},
 	"nn.adaptive_avg_pool2d":            {1, nil, adaptivePool("avg", "NCHW")},

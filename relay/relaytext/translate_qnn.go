@@ -9,7 +9,7 @@ import (
 // zeroPoint returns a zero point in the quantized type: Relay has it as int32.
 func (c *call) zeroPoint(e relay.Expr, d tensor.DType) relay.Expr {
 	k, ok := e.(*relay.Constant)
-	if !ok || k.Value.DType == d || k.Value.DType.IsFloat() || !d.IsInt() {
+	if !ok || k.Value.DType == d || k.Value.DType.IsFloat() || !d.IsInt() || k.Value.Check() != nil {
 		return c.cast(e, d)
 	}
 	w := tensor.Widen(k.Value)
