@@ -94,7 +94,7 @@ func note(to map[*tir.Buffer][]*instances, b *tir.Buffer, x *instances) {
 func (g *gatherer) stmt(s tir.Stmt) {
 	switch n := s.(type) {
 	case *tir.For:
-		g.loops = append(g.loops[:len(g.loops):len(g.loops)], n)
+		g.loops = append(g.loops, n)
 		g.stmt(n.Body)
 		g.loops = g.loops[:len(g.loops)-1]
 	case *tir.Seq:
@@ -130,7 +130,7 @@ func (g *gatherer) realize(r *tir.BlockRealize) {
 		g.env[iv.Var] = values[i]
 	}
 	if b.Opaque || !holdsBlock(b.Body) {
-		x := &instances{realize: r, block: b, loops: g.loops, values: values, around: g.outer, starts: g.init, under: g.where, where: where}
+		x := &instances{realize: r, block: b, loops: slices.Clone(g.loops), values: values, around: g.outer, starts: g.init, under: g.where, where: where}
 		x.ranges(g.env)
 		x.access(g.env)
 		g.list = append(g.list, x)
@@ -168,7 +168,7 @@ func (g *gatherer) enclosing(b *tir.Block, values []tir.Expr) *instances {
 	x := g.was[b.Name]
 	if x == nil || !slices.Equal(x.block.Iters, b.Iters) || !slices.Equal(x.block.Allocs, b.Allocs) ||
 		!slices.EqualFunc(x.values, values, tir.Equal) || !sameLoops(x.loops, g.loops) {
-		return &instances{block: b, values: values, loops: g.loops}
+		return &instances{block: b, values: values, loops: slices.Clone(g.loops)}
 	}
 	delete(g.was, b.Name)
 	return x
@@ -389,6 +389,7 @@ func (v *accessVisitor) expr(e tir.Expr, where tir.Expr) {
 // note adds an access. An index that is not known may be anywhere on its axis; a vector index is a box.
 func (v *accessVisitor) note(b *tir.Buffer, indices []tir.Expr, where tir.Expr, store bool) {
 	a := access{buffer: b, store: store, known: true, init: v.init}
+	a.side.Map = make([]tir.Expr, 0, len(indices))
 	for _, c := range tir.Conjuncts(where) {
 		if c == maybe {
 			a.known = a.known && !store

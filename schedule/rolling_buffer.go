@@ -225,8 +225,11 @@ func (f *flow) rolls(buf *tir.Buffer) bool {
 // rolls returns the axis of a buffer that a run keeps in a rolling way, and -1 of another run.
 func (x *instances) rolls() int {
 	text, ok := x.block.Attrs[tir.RollingBuffer]
+	if !ok {
+		return -1
+	}
 	axis, err := strconv.Atoi(text)
-	if !ok || err != nil || axis < 0 {
+	if err != nil || axis < 0 {
 		return -1
 	}
 	return axis

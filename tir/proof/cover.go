@@ -88,6 +88,9 @@ func groupsOf(axes int, sides ...Side) ([][]int, []inParts) {
 
 // merge joins the groups that hold one of the axes.
 func merge(groups [][]int, axes []int) [][]int {
+	if len(axes) < 2 {
+		return groups
+	}
 	var out [][]int
 	var joined []int
 	for _, g := range groups {

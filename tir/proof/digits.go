@@ -180,7 +180,7 @@ func (d *digits) rewrite(e tir.Expr) tir.Expr {
 func (d *digits) divide(e tir.Expr, by int64) (quotient, rest tir.Expr, ok bool) {
 	quotient, rest = tir.I(0), tir.I(0)
 	most := int64(0)
-	for _, t := range addends(e, 1, nil) {
+	for _, t := range addends(e) {
 		factor := t.factor
 		n, digit := int64(1), false
 		if v, isVar := t.expr.(*tir.Var); isVar {

@@ -55,7 +55,7 @@ func (ev *evaluator) sum(e tir.Expr) (number, bool) {
 	}
 	var terms []term
 	c := int64(0)
-	for _, t := range addends(e, 1, nil) {
+	for _, t := range addends(e) {
 		switch n := t.expr.(type) {
 		case *tir.Int:
 			c += t.factor * n.Value

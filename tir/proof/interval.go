@@ -29,7 +29,7 @@ const most = int64(1) << 40
 // formOf returns e as a form over variables; it reports false for anything else.
 func formOf(e tir.Expr, vars []Var) (form, bool) {
 	var f form
-	for _, t := range addends(e, 1, nil) {
+	for _, t := range addends(e) {
 		switch x := t.expr.(type) {
 		case *tir.Int:
 			if x.Value > most || x.Value < -most || t.factor > 1<<20 || t.factor < -1<<20 {

@@ -48,7 +48,7 @@ type addend struct {
 func apart(e tir.Expr, own map[*tir.Var]bool) (tir.Expr, []addend) {
 	var rest tir.Expr = tir.I(0)
 	var fixed []addend
-	for _, t := range addends(e, 1, nil) {
+	for _, t := range addends(e) {
 		if _, isConst := t.expr.(*tir.Int); isConst || tir.UsesAny(t.expr, own) {
 			rest = tir.Plus(rest, tir.Times(t.expr, tir.I(int(t.factor))))
 			continue
@@ -68,20 +68,24 @@ func apart(e tir.Expr, own map[*tir.Var]bool) (tir.Expr, []addend) {
 	return rest, fixed
 }
 
-func addends(e tir.Expr, factor int64, list []addend) []addend {
+// addends are the terms of a sum, in order.
+func addends(e tir.Expr) []addend { return addendsOf(e, 1, make([]addend, 0, 4)) }
+
+// addendsOf adds those of e times a factor to a list.
+func addendsOf(e tir.Expr, factor int64, list []addend) []addend {
 	if b, ok := e.(*tir.Binary); ok {
 		switch b.Op {
 		case tir.Add:
-			return addends(b.B, factor, addends(b.A, factor, list))
+			return addendsOf(b.B, factor, addendsOf(b.A, factor, list))
 		case tir.Sub:
-			return addends(b.B, -factor, addends(b.A, factor, list))
+			return addendsOf(b.B, -factor, addendsOf(b.A, factor, list))
 		case tir.Mul:
 			const most = 1 << 31 // so that no product overflows
 			if n, ok := tir.AsInt(b.B); ok && n > -most && n < most && factor > -most && factor < most {
-				return addends(b.A, factor*n, list)
+				return addendsOf(b.A, factor*n, list)
 			}
 			if n, ok := tir.AsInt(b.A); ok && n > -most && n < most && factor > -most && factor < most {
-				return addends(b.B, factor*n, list)
+				return addendsOf(b.B, factor*n, list)
 			}
 		}
 	}
