@@ -17,9 +17,7 @@ import (
 
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/codegen/llvm"
-	"github.com/texel-ml/texel/cost"
 	"github.com/texel-ml/texel/diag"
-	"github.com/texel-ml/texel/lower"
 	"github.com/texel-ml/texel/memplan"
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/relay/importer/onnx"
@@ -74,10 +72,7 @@ func Compile(ctx context.Context, path string, opts Options) (c *Compiled, err e
 	if err := checkValues(opts.Values); err != nil {
 		return nil, err
 	}
-	if err := opts.checkPrecision(); err != nil {
-		return nil, err
-	}
-	if err := opts.Extend.check(); err != nil {
+	if err := opts.check(); err != nil {
 		return nil, err
 	}
 	targets, err := parseTargets(opts.Targets)
@@ -206,6 +201,9 @@ func (o Options) Settings() []artifact.Setting {
 	if o.KeepFloat32 != nil {
 		set("keep-float32", o.KeepFloat32.String())
 	}
+	if o.FastMath {
+		set("fast-math", "true")
+	}
 	if o.KeepIR {
 		set("keep-ir", "true")
 	}
@@ -322,33 +320,14 @@ func (j *job) dumpUnits(units []*unit) error {
 	return nil
 }
 
-// fromLevel is the lowest optimisation level at which a graph pass runs. A pass that is not listed runs from level 2.
-var fromLevel = map[string]int{
-	"infer-type": 0, "simplify-inference": 0,
-	"remove-identities": 1, "fold-constants": 1, "eliminate-common-subexpressions": 1,
-	"assign": 3, "pack-weights": 3,
-}
-
-// graphPasses returns the graph passes of an optimisation level, in their order, with those of an extension.
-func graphPasses(level OptLevel, extend *Extension) []graphpasses.Pass {
-	return slices.DeleteFunc(extend.passes(graphpasses.Passes()), func(p graphpasses.Pass) bool {
-		from, listed := fromLevel[p.Name]
-		if !listed {
-			from = 2
-		}
-		return from > level.Number() && !extend.has(p.Name)
-	})
-}
-
 // graph runs the graph passes.
 func (j *job) graph(ctx context.Context, m *relay.Module, t *target.Target) (*relay.Module, error) {
-	return graphpasses.Run(ctx, m, graphPasses(j.opts.OptLevel, &j.opts.Extend), &graphpasses.Options{
-		Ops: j.opts.Extend.ops(), Target: t, Notes: j.notes, Stop: j.opts.StopAfter, Verify: j.opts.Verify,
-		Candidates: func(c *relay.Call, weight tensor.DType) []cost.Candidate { return lower.Candidates(c, weight, t) }, Precision: j.storage(t),
-		Observe: func(i int, p graphpasses.Pass, m *relay.Module) error {
-			return j.dump(fmt.Sprintf("%02d_%s.relay", i, p.Name), func() string { return relay.Print(m) })
-		},
-	})
+	o := j.opts.graphOptions(t, j.notes)
+	o.Stop, o.Verify = j.opts.StopAfter, j.opts.Verify
+	o.Observe = func(i int, p graphpasses.Pass, m *relay.Module) error {
+		return j.dump(fmt.Sprintf("%02d_%s.relay", i, p.Name), func() string { return relay.Print(m) })
+	}
+	return graphpasses.Run(ctx, m, graphPasses(j.opts.OptLevel, &j.opts.Extend), o)
 }
 
 // Notes returns every default taken, every fallback and every choice, in the order of the steps.

@@ -32,6 +32,9 @@ type Options struct {
 	// KeepFloat32 names operators whose operands, result and weight stay in float32, by what it matches of their names in
 	// the model. It goes with the precisions besides Float32 only; nil names none.
 	KeepFloat32 *regexp.Regexp
+	// FastMath also allows rewrites of the graph that round differently, or lose the sign of a zero, where they are faster;
+	// each is a note. What they are is listed at relay/transform.FastMath.
+	FastMath bool
 	// KeepIR keeps the loop functions in the artifact, for inspection.
 	KeepIR bool
 	// Workers is how many kernels are compiled at once; 0 is one a processor.

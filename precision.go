@@ -51,9 +51,9 @@ func (o *Options) checkPrecision() error {
 }
 
 // storage is what the graph passes make of the precision for a target.
-func (j *job) storage(t *target.Target) graphpasses.Precision {
-	p := graphpasses.Precision{Store: tensor.Float16, Keep: j.opts.KeepFloat32}
-	switch j.opts.Precision {
+func (o *Options) storage(t *target.Target, notes *diag.Notes) graphpasses.Precision {
+	p := graphpasses.Precision{Store: tensor.Float16, Keep: o.KeepFloat32}
+	switch o.Precision {
 	case Float32:
 		return graphpasses.Precision{}
 	case BFloat16:
@@ -62,7 +62,7 @@ func (j *job) storage(t *target.Target) graphpasses.Precision {
 		p.Mixed = true
 		if !t.Stores(p.Store) {
 			p.Store = tensor.BFloat16
-			j.notes.Add(diag.Fallback, "options", "precision", "mixed is float32 and bfloat16: %s does not convert float16", t)
+			notes.Add(diag.Fallback, "options", "precision", "mixed is float32 and bfloat16: %s does not convert float16", t)
 		}
 	}
 	return p

@@ -47,6 +47,9 @@ def main():
          [("boxes", F, [1, 6, 4]), ("scores", F, [1, 2, 6])], [("picked", I, ["n", 3])],
          [ints("most", 3), numpy_helper.from_array(np.array([0.5], np.float32), "overlap"),
           numpy_helper.from_array(np.array([0.1], np.float32), "least")])
+    save("maxima", [n("Max", ["x", "low"], ["a"], "first"), n("Max", ["a", "zero"], ["b"], "second"), n("Tanh", ["b"], ["t"], "tanh"),
+                    n("Max", ["t", "low"], ["y"], "third")],
+         [("x", F, [7])], [("y", F, [7])], [numpy_helper.from_array(np.float32(-5), "low"), numpy_helper.from_array(np.float32(0), "zero")])
     save("external", [n("MatMul", ["x", "w"], ["y"], "product")], [("x", F, [4, 64])], [("y", F, [4, 32])], [weights("w", 64, 32)],
          save_as_external_data=True, location="external.bin", size_threshold=0)
     save("default", [n("Add", ["x", "b"], ["y"], "add")], [("x", F, [3]), ("b", F, [3])], [("y", F, [3])],

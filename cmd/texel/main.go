@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/relay/transform"
 )
 
 func main() {
@@ -45,6 +46,8 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	env      func(string) string // environment variables are read nowhere else
+
+	extraPasses []transform.Pass // of texel opt, for tests: passes with planted faults
 }
 
 // usageError is a wrong use of the command: exit code 2.
@@ -158,7 +161,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage("%s: %v", c.CommandPath(), err) })
 	root.AddCommand(a.compileCommand(), a.runCommand(), a.benchCommand(), a.checkCommand(), a.conformanceCommand(), a.workerCommand(),
 		a.verifyCommand(), a.inspectCommand(), a.explainCommand(), a.importCommand(), a.targetsCommand(), a.cacheCommand(), a.versionCommand(),
-		a.fmtCommand(), a.interpCommand(), a.scheduleCommand(), a.reduceCommand(), a.buildCommand())
+		a.optCommand(), a.fmtCommand(), a.interpCommand(), a.scheduleCommand(), a.reduceCommand(), a.buildCommand())
 	for name, what := range notBuilt {
 		root.AddCommand(a.notBuiltCommand(name, what))
 	}
@@ -167,8 +170,8 @@ func (a *app) root() *cobra.Command {
 
 // notBuilt are the commands of the contract that this version does not have.
 var notBuilt = map[string]string{
-	"opt": "runs graph passes on Relay text", "lower": "writes one .tir a fused function",
-	"tune": "searches schedules", "quantize": "makes an int8 model", "worker": "serves measurements",
+	"lower": "writes one .tir a fused function",
+	"tune":  "searches schedules", "quantize": "makes an int8 model", "worker": "serves measurements",
 	"records": "lists tuning records", "devices": "lists the devices here", "probe": "writes a target record of a device",
 	"export": "writes a C library or an Android archive", "sign": "signs an artifact",
 }
@@ -199,7 +202,7 @@ func artifactOrModel(c *cobra.Command, given []string) error {
 	if err := args("an artifact or a model")(c, given); err != nil || !isArtifact(given[0]) {
 		return err
 	}
-	for _, flag := range []string{"input-shape", "dim", "opt-level", "precision", "keep-float32"} {
+	for _, flag := range []string{"input-shape", "dim", "opt-level", "precision", "keep-float32", "fast-math"} {
 		if c.Flags().Changed(flag) {
 			return usage("--%s is for compiling, and %s is compiled", flag, given[0])
 		}

@@ -27,6 +27,7 @@ type modelFlags struct {
 	optLevel    string
 	precision   string
 	keepWide    string
+	fastMath    bool
 	keepIR      bool
 	noCache     bool
 	workers     int
@@ -38,12 +39,13 @@ func (f *modelFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.optLevel, "opt-level", "3", "0 to 3: how much the graph is optimised")
 	c.Flags().StringVar(&f.precision, "precision", "float32", "float32, float16, bfloat16 or mixed: in which type values and weights are kept")
 	c.Flags().StringVar(&f.keepWide, "keep-float32", "", "REGEXP of the names of operators that --precision leaves in float32")
+	c.Flags().BoolVar(&f.fastMath, "fast-math", false, "allow rewrites of the graph that round differently, or lose the sign of a zero")
 	c.Flags().IntVar(&f.workers, "jobs", 0, "kernels compiled at once (0: one a processor)")
 }
 
 // options returns what the flags say. given are inputs whose shapes bind what the model leaves open.
 func (f *modelFlags) options(given map[string]*tensor.Tensor) (texel.Options, error) {
-	o := texel.Options{KeepIR: f.keepIR, Workers: f.workers, InputShapes: map[string][]int{}, Dims: map[string]int{}}
+	o := texel.Options{FastMath: f.fastMath, KeepIR: f.keepIR, Workers: f.workers, InputShapes: map[string][]int{}, Dims: map[string]int{}}
 	var err error
 	if o.OptLevel, err = texel.ParseOptLevel(f.optLevel); err != nil {
 		return o, usageError{err}
