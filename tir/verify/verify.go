@@ -315,7 +315,7 @@ func (v *verifier) realize(n *tir.BlockRealize, root bool, was []tir.Stmt) error
 		if b.Init != nil && !reduces(b) {
 			return fmt.Errorf("the block has an init but no reduce variable")
 		}
-		return v.iters(n, 0, root, insides(was, n, root))
+		return v.iters(n, root, insides(was, n, root))
 	})
 	if err == nil && !root {
 		v.node = outer
@@ -342,21 +342,19 @@ func reduces(b *tir.Block) bool {
 	return slices.ContainsFunc(b.Iters, func(iv tir.IterVar) bool { return iv.Kind == tir.Reduce })
 }
 
-// iters declares the iteration variables from i on, then checks what is inside the block.
-func (v *verifier) iters(n *tir.BlockRealize, i int, root bool, was inside) error {
-	b := n.Block
-	if i < len(b.Iters) {
-		undo, err := v.scope.Var(b.Iters[i].Var)
+// iters declares the iteration variables, then checks what is inside the block.
+func (v *verifier) iters(n *tir.BlockRealize, root bool, was inside) error {
+	b, outer := n.Block, len(v.bound)
+	defer v.a.Scope()()
+	defer func() { v.bound = v.bound[:outer] }()
+	for i, iv := range b.Iters {
+		undo, err := v.scope.Var(iv.Var)
 		if err != nil {
 			return err
 		}
 		defer undo()
-		leave := v.a.Scope()
-		defer leave()
-		v.a.Bind(b.Iters[i].Var, 0, int64(b.Iters[i].Extent)) // the block is legal for every value of its variables
-		v.bound = append(v.bound, binding{b.Iters[i].Var, tir.Range{Min: n.Values[i], Extent: tir.I(1)}})
-		defer func() { v.bound = v.bound[:len(v.bound)-1] }()
-		return v.iters(n, i+1, root, was)
+		v.a.Bind(iv.Var, 0, int64(iv.Extent)) // the block is legal for every value of its variables
+		v.bound = append(v.bound, binding{iv.Var, tir.Range{Min: n.Values[i], Extent: tir.I(1)}})
 	}
 	if err := v.isolated(b); err != nil {
 		return err
