@@ -81,7 +81,7 @@ func lowerConv(s *Site) ([]Operand, error) {
 			return inside
 		})
 	}
-	anchor.Stage, anchor.Weight = result.Tensor, weight
+	anchor.Stage, anchor.Weight, anchor.Data = result.Tensor, weight, source.Tensor
 	s.SetAnchor(anchor)
 	return s.accumulated(result), nil
 }

@@ -10,6 +10,7 @@ import (
 // cpuRules are the schedule rules of processors, the most special first.
 func cpuRules() []ScheduleRule {
 	return []ScheduleRule{
+		{"cpu-block", convBlock, scheduleBlock},
 		{"cpu-conv", anchored("conv"), scheduleConv},
 		{"cpu-depthwise", anchored("depthwise"), scheduleDepthwise},
 		{"cpu-dense", anchored("dense"), scheduleDense},
@@ -24,7 +25,7 @@ func cpuRules() []ScheduleRule {
 func anchored(kind string) func(*Definition, *target.Target) bool {
 	return func(d *Definition, t *target.Target) bool {
 		a := d.Anchor
-		if t.Kind != target.CPU || a == nil || a.Kind != kind || len(d.Outputs) != 1 || (a.Block == 0 && kind != "depthwise") {
+		if t.Kind != target.CPU || a == nil || d.Then != nil || a.Kind != kind || len(d.Outputs) != 1 || (a.Block == 0 && kind != "depthwise") {
 			return false
 		}
 		after := false

@@ -83,7 +83,7 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 		placePad(s, d, grid, t)
 	}
 
-	shapeTile(s, d, anchor, tl, func(reduce []schedule.Loop) {
+	shapeTile(s, d.Anchor, anchor, tl, func(reduce []schedule.Loop) {
 		unrollShort(s, reduce, deep*tl.Rows*tl.Vectors)
 		if last := reduce[len(reduce)-1]; weightBytes(d) >= t.L2/4 && s.Extent(last) >= 16 {
 			s.Annotate(last, tir.Prefetch, d.Anchor.Weight.Buffer.Name) // the next panel, while this one is used
@@ -119,8 +119,8 @@ func parallelAll(s *schedule.Schedule, loops []schedule.Loop) schedule.Loop {
 
 // shapeTile shapes the loops that ComputeAt made around an anchor: the reduction outside, pixels unrolled and channels as
 // vectors inside; and likewise the block that clears the accumulators.
-func shapeTile(s *schedule.Schedule, d *Definition, anchor schedule.Block, tl cost.Tile, unroll func(reduce []schedule.Loop)) {
-	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
+func shapeTile(s *schedule.Schedule, a *Anchor, anchor schedule.Block, tl cost.Tile, unroll func(reduce []schedule.Loop)) {
+	spatial, reduce := innerLoops(s, anchor, a.Stage)
 	rank := len(spatial)
 	pixels, channel := spatial[max(0, rank-3):rank-1], spatial[rank-1]
 	s.Reorder(append(slices.Concat(reduce, pixels), channel)...)
@@ -134,7 +134,7 @@ func shapeTile(s *schedule.Schedule, d *Definition, anchor schedule.Block, tl co
 
 	around := s.Loops(anchor).Slice()
 	var clear []schedule.Loop // axes of extent 1 have no loop here
-	for _, l := range s.Loops(s.Block(d.Anchor.Stage.Buffer.Name + "_init")).Slice() {
+	for _, l := range s.Loops(s.Block(a.Stage.Buffer.Name + "_init")).Slice() {
 		if !slices.ContainsFunc(around, l.Same) {
 			clear = append(clear, l)
 		}
@@ -189,7 +189,7 @@ func scheduleDepthwise(s *schedule.Schedule, d *Definition, t *target.Target) {
 	s.Annotate(w[0], tir.Partition, "border")
 	parallelAll(s, outer)
 	s.ComputeAt(anchor, c[0])
-	shapeTile(s, d, anchor, tl, func(reduce []schedule.Loop) { unrollWindow(s, reduce, tl) })
+	shapeTile(s, d.Anchor, anchor, tl, func(reduce []schedule.Loop) { unrollWindow(s, reduce, tl) })
 	s.Unroll(w[1])
 	vectorizeAxis(s, c[1], tl.Lanes)
 }
@@ -248,7 +248,7 @@ func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 		parallelAll(s, outer)
 		s.ComputeAt(anchor, w[0])
 	}
-	shapeTile(s, d, anchor, tl, func([]schedule.Loop) {})
+	shapeTile(s, d.Anchor, anchor, tl, func([]schedule.Loop) {})
 	if pixel != (schedule.Loop{}) {
 		s.Unroll(pixel)
 	}

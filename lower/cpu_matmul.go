@@ -89,7 +89,7 @@ func matmulTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 		return
 	}
 
-	shapeTile(s, d, anchor, tl, func([]schedule.Loop) {})
+	shapeTile(s, d.Anchor, anchor, tl, func([]schedule.Loop) {})
 	s.Unroll(tiles[1])
 	vectorizeAxis(s, panels[1], tl.Lanes)
 }

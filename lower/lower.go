@@ -64,6 +64,7 @@ type Definition struct {
 	Outputs []*te.Tensor
 	Stages  []*te.Tensor        // everything computed, in order
 	Anchor  *Anchor             // the heavy operator, nil when there is none
+	Then    []*Anchor           // heavy operators behind it, each of which reads the one before (see fuse-blocks)
 	Consts  []Const             // tables that stages read
 	Kept    map[*te.Tensor]bool // stages that are computed once and not put into their readers
 }
@@ -78,7 +79,8 @@ type Const struct {
 type Anchor struct {
 	Kind   string     // "conv", "depthwise", "dense", …
 	Stage  *te.Tensor // its result
-	Pad    *te.Tensor // its operand when that is padded or computed on the way, else nil
+	Data   *te.Tensor // the operand that a convolution reads
+	Pad    *te.Tensor // that operand when it is padded or computed on the way, else nil
 	Weight *te.Tensor // its constant operand, or nil
 	Block  int        // channels in one packed panel of the weight; 0: not packed
 }
@@ -212,11 +214,15 @@ func (d *Definition) stageOf(b *tir.Buffer) *te.Tensor {
 	return nil
 }
 
-// SetAnchor makes the operator the one whose loops decide the schedule; the first one stays. A stage that sums up nothing,
-// which has no reduction, decides nothing.
+// SetAnchor makes the operator the one whose loops decide the schedule, or one that follows it. A stage that sums up
+// nothing, which has no reduction, decides nothing.
 func (s *Site) SetAnchor(a *Anchor) {
-	if s.def.Anchor == nil && a.Stage.ReduceAxes() > 0 {
+	switch {
+	case a.Stage.ReduceAxes() == 0:
+	case s.def.Anchor == nil:
 		s.def.Anchor = a
+	default:
+		s.def.Then = append(s.def.Then, a)
 	}
 }
 

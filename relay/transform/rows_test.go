@@ -129,7 +129,7 @@ func TestPassesRewriteRows(t *testing.T) {
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
-			require.Contains(t, []string{"infer-type", "assign", "fuse-ops"}, p.Name, "a pass without rows")
+			require.Contains(t, []string{"infer-type", "assign", "fuse-ops", "fuse-blocks"}, p.Name, "a pass without rows")
 		}
 		for _, r := range rows {
 			t.Run(p.Name+"/"+r.name, func(t *testing.T) {
