@@ -309,10 +309,20 @@ func simplifyBindings(st tir.Stmt, p *place, inside ...*tir.For) tir.Stmt {
 	for _, f := range inside {
 		a.BindLoop(f)
 	}
-	m := &tir.Mapper{Enter: func(n tir.Stmt) (tir.Stmt, bool) {
+	m := &tir.Mapper{}
+	m.Enter = func(n tir.Stmt) (tir.Stmt, bool) {
 		switch n := n.(type) {
-		case *tir.For:
-			a.BindExpr(n.Var, n.Min, n.Extent)
+		case *tir.For: // what it says of the variables in its bounds is true inside alone
+			leave := a.Scope()
+			defer leave()
+			a.BindLoop(n)
+			body := m.MapStmt(n.Body)
+			if body == n.Body {
+				return n, true
+			}
+			f := *n
+			f.Body = body
+			return &f, true
 		case *tir.BlockRealize:
 			values := make([]tir.Expr, len(n.Values))
 			for i, v := range n.Values {
@@ -328,7 +338,7 @@ func simplifyBindings(st tir.Stmt, p *place, inside ...*tir.For) tir.Stmt {
 			return &tir.BlockRealize{Values: values, Where: tir.All(where, ranges(a, n.Block, values, where)), Block: n.Block}, true
 		}
 		return nil, false
-	}}
+	}
 	return m.MapStmt(st)
 }
 
