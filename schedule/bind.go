@@ -17,9 +17,9 @@ var threadAxes = []string{"blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x
 //	  for t in 0..128      →           bound to threadIdx.x
 //	    B(128·b + t)                     B(128·b + t)
 //
-// The loop must start at 0, have a constant extent, drive only spatial variables, and not stand in one nest with a loop that
-// is bound to the same axis; a virtual thread may. Iterations run at the same time: they must touch different elements, or a
-// buffer whose every use is inside the loop and which each iteration fills for itself.
+// The loop must start at 0, have a constant extent and an iteration, drive only spatial variables, and not stand in one nest
+// with a loop that is bound to the same axis; a virtual thread may. Iterations run at the same time: they must touch different
+// elements, or a buffer whose every use is inside the loop and which each iteration fills for itself.
 func (s *Schedule) Bind(l Loop, thread string) {
 	if s.err == nil && !slices.Contains(threadAxes, thread) {
 		s.refuse("bind", thread, "no such grid axis, wanted one of %s", strings.Join(threadAxes, ", "))
@@ -29,8 +29,13 @@ func (s *Schedule) Bind(l Loop, thread string) {
 	if p == nil {
 		return
 	}
-	if _, ok := tir.AsInt(p.loop.Extent); !ok || !tir.IsConst(p.loop.Min, 0) {
+	n, known := tir.AsInt(p.loop.Extent)
+	if !known || !tir.IsConst(p.loop.Min, 0) {
 		s.refuse("bind", l.v.Name, "wants a loop from 0 with a constant extent, found one with a computed bound")
+		return
+	}
+	if n < 1 {
+		s.refuse("bind", l.v.Name, "has no iteration; wanted one at least, since no grid is empty")
 		return
 	}
 	if thread != "vthread" {
