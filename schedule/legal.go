@@ -109,7 +109,7 @@ type lawyer struct {
 	*gathered                              // the function
 	before    *gathered                    // of which a step made it
 	program   *gathered                    // of which steps made that
-	were      map[*tir.Buffer][]*instances // the users of buffers where every obligation is fulfilled: those of the same are left out
+	were      map[*tir.Buffer][]*instances // the users of before, where all was fulfilled; nil leaves nothing out
 	results   []*tir.Buffer
 	proven    *proven
 	list      []*Obligation

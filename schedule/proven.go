@@ -13,8 +13,8 @@ import (
 // proven is what is known of a schedule's functions. Most steps leave most of what must be proven as it is.
 type proven struct {
 	program  *gathered       // what the schedule began with
-	last     *gathered       // what the last step left that was proven
-	verified *tir.Func       // the same, or what a step left before it
+	last     *gathered       // what the last step left that was accepted
+	verified *tir.Func       // the same, but for steps that change nothing of what is proven
 	decided  map[string]bool // the claims that were decided, and whether they hold
 	ids      map[any]uint64  // of variables and buffers
 	buf      []byte
@@ -101,11 +101,11 @@ func (p *proven) text(o *Obligation) string {
 		p.buf = append(p.buf, x.block.Name...)
 		for _, f := range x.loops {
 			p.id(f.Var)
-			if kind := f.Kind; inOrder(f) {
-				p.number(int64(tir.Serial))
-			} else {
-				p.number(int64(kind))
+			kind := f.Kind
+			if inOrder(f) {
+				kind = tir.Serial
 			}
+			p.number(int64(kind))
 		}
 		for _, v := range x.values {
 			p.expr(v)
