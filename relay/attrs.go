@@ -81,11 +81,17 @@ func FormatAttr(v any) string {
 const none = "None"
 
 func formatFloat(v float64) string {
+	if float64(float32(v)) == v || math.IsNaN(v) {
+		return formatNumber(v, 32) + "f"
+	}
+	return formatNumber(v, 64) + "f64"
+}
+
+// formatNumber prints a number that a float of the given width holds: 1, 0.5, 1e-05, inf, -inf or nan.
+func formatNumber(v float64, bits int) string {
+	text := strconv.FormatFloat(v, 'g', -1, bits)
 	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(v, 'g', -1, 64)), "+") + "f"
+		return strings.TrimPrefix(strings.ToLower(text), "+")
 	}
-	if float64(float32(v)) == v {
-		return strconv.FormatFloat(v, 'g', -1, 32) + "f"
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64) + "f64"
+	return text
 }

@@ -320,33 +320,35 @@ func InText(t *tensor.Tensor) bool {
 	return ok
 }
 
-// literal prints a scalar of a type that Relay's text has numbers for.
+// suffixes of the numbers of element types that are computed in; an int32 needs none.
+var suffixes = map[tensor.DType]string{
+	tensor.Float32: "f", tensor.Float64: "f64", tensor.Float16: "f16", tensor.BFloat16: "bf16",
+	tensor.Int8: "i8", tensor.Int16: "i16", tensor.Int32: "", tensor.Int64: "i64",
+	tensor.Uint8: "u8", tensor.Uint16: "u16", tensor.Uint32: "u32", tensor.Uint64: "u64",
+}
+
+// literal prints a scalar of an element type that is computed in. A NaN is none: its bits would be lost.
 func literal(t *tensor.Tensor) (string, bool) {
-	if len(t.Shape) != 0 || t.Check() != nil {
-		return "", false
-	}
-	switch t.DType {
-	case tensor.Float32, tensor.Float64, tensor.Float16, tensor.Int32, tensor.Int64, tensor.Bool:
-	default:
+	suffix, number := suffixes[t.DType]
+	if len(t.Shape) != 0 || t.Check() != nil || !number && t.DType != tensor.Bool {
 		return "", false
 	}
 	w := tensor.Widen(t)
-	if w.F != nil && (math.IsNaN(w.F[0]) || math.IsInf(w.F[0], 0)) {
+	switch {
+	case !number:
+		return FormatAttr(w.I[0] != 0), true
+	case t.DType == tensor.Uint64:
+		return strconv.FormatUint(uint64(w.I[0]), 10) + suffix, true
+	case w.I != nil:
+		return strconv.FormatInt(w.I[0], 10) + suffix, true
+	case math.IsNaN(w.F[0]):
 		return "", false
 	}
-	switch t.DType {
-	case tensor.Float32:
-		return strconv.FormatFloat(w.F[0], 'g', -1, 32) + "f", true
-	case tensor.Float64:
-		return strconv.FormatFloat(w.F[0], 'g', -1, 64) + "f64", true
-	case tensor.Float16:
-		return strconv.FormatFloat(w.F[0], 'g', -1, 32) + "f16", true
-	case tensor.Int32:
-		return strconv.FormatInt(w.I[0], 10), true
-	case tensor.Int64:
-		return strconv.FormatInt(w.I[0], 10) + "i64", true
+	bits := 32 // shorter types need no more digits
+	if t.DType == tensor.Float64 {
+		bits = 64
 	}
-	return FormatAttr(w.I[0] != 0), true
+	return formatNumber(w.F[0], bits) + suffix, true
 }
 
 // ConstantInfo is what the metadata section says of a constant.

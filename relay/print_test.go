@@ -114,16 +114,25 @@ func TestScalarsStandInTheText(t *testing.T) {
 	for want, c := range map[string]*Constant{
 		"2f":                      scalar(tensor.Float32, float32(2)),
 		"1e-05f":                  scalar(tensor.Float32, float32(1e-5)),
+		"inff":                    scalar(tensor.Float32, float32(inf)),
 		"0.1f64":                  scalar(tensor.Float64, 0.1),
+		"-inff64":                 scalar(tensor.Float64, -inf),
 		"1.5f16":                  scalar(tensor.Float16, uint16(0x3e00)),
+		"-0.099975586f16":         scalar(tensor.Float16, tensor.EncodeFloat(tensor.Float16, -0.1)),
+		"1.5bf16":                 scalar(tensor.BFloat16, uint16(0x3fc0)),
 		"-3":                      scalar(tensor.Int32, int32(-3)),
 		"7i64":                    scalar(tensor.Int64, int64(7)),
+		"-7i8":                    scalar(tensor.Int8, int8(-7)),
+		"200u8":                   scalar(tensor.Uint8, uint8(200)),
+		"18446744073709551615u64": scalar(tensor.Uint64, uint64(math.MaxUint64)),
 		"True":                    scalar(tensor.Bool, true),
-		"meta[relay.Constant][0]": scalar(tensor.Float32, float32(inf)),
+		"meta[relay.Constant][0]": scalar(tensor.Float32, float32(math.NaN())),
 	} {
 		require.Contains(t, PrintFunction("f", fn(call(t, "copy", nil, c))), "copy("+want+")")
+		require.Equal(t, want[0] != 'm', InText(c.Value))
 	}
-	require.Contains(t, PrintFunction("f", fn(call(t, "copy", nil, scalar(tensor.Int8, int8(1))))), "copy(meta[relay.Constant][0])")
+	require.False(t, InText(tensor.New(tensor.Int4, tensor.Shape{})), "a storage type")
+	require.False(t, InText(tensor.New(tensor.Int8, tensor.Shape{1})), "not a scalar")
 }
 
 func TestTheMetadataSectionTellsOfInputsAndOutputs(t *testing.T) {

@@ -167,7 +167,7 @@ TENSOR : 'Tensor' ;
 VERSION : '#[' SPACE* 'version' SPACE* '=' SPACE* '"' ~["\r\n]* '"' SPACE* ']' ;
 METADATA : '#[' SPACE* 'metadata' SPACE* ']' ;
 
-NUMBER : DIGIT+ ('.' DIGIT*)? ([eE] [+-]? DIGIT+)? SUFFIX? | ('inf' | 'nan') 'f' DIGIT* ;
+NUMBER : DIGIT+ ('.' DIGIT*)? ([eE] [+-]? DIGIT+)? SUFFIX? | ('inf' | 'nan') 'b'? 'f' DIGIT* ;
 
 GLOBAL : '@' (LETTER (LETTER | DIGIT | [./])* | STRING) ;
 

@@ -3,4 +3,4 @@
 package grammar
 
 // Digest is the SHA-256 of the grammar that this package was generated from.
-const Digest = "5b205440f1fd94bde13dd7bc3de641f93d1ddc9e634ed9299cbfbcaa4f1c2957"
+const Digest = "18d3e6d2be4fc750b6655b3c03dce80115d724aec2973d583be77d9d7e43ab90"
