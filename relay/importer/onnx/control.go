@@ -19,8 +19,12 @@ func (n *node) subgraph(name string) *pb.GraphProto {
 
 // inline converts a subgraph whose inputs are the given values and returns its outputs.
 func (n *node) inline(g *pb.GraphProto, inputs ...relay.Expr) []relay.Expr {
+	return n.subgraphIn(n.scope.inner(), g, inputs)
+}
+
+// subgraphIn is inline in a scope.
+func (n *node) subgraphIn(sc *scope, g *pb.GraphProto, inputs []relay.Expr) []relay.Expr {
 	n.wants(len(g.GetInput()) == len(inputs), "the body takes %d values, wanted %d", len(g.GetInput()), len(inputs))
-	sc := n.scope.inner()
 	for i, v := range g.GetInput() {
 		sc.values[v.GetName()] = inputs[i]
 	}
@@ -31,147 +35,95 @@ func (n *node) inline(g *pb.GraphProto, inputs ...relay.Expr) []relay.Expr {
 	return outputs
 }
 
-// ifElse takes the branch of a condition that is known.
+// condition returns a bool of shape ().
+func (n *node) condition(e relay.Expr) relay.Expr {
+	n.wants(n.dtype(e) == tensor.Bool && n.shape(e).Elems() == 1, "a condition of type %v, wanted one bool", n.typ(e))
+	return n.reshape(e, tensor.Shape{})
+}
+
+// knownBool returns what a condition is, if that is known.
+func (n *node) knownBool(condition relay.Expr) (value, known bool) {
+	v, err := n.im.evaluate(condition)
+	if err != nil {
+		return false, false
+	}
+	return v.(*tensor.Wide).I[0] != 0, true
+}
+
+// ifElse takes the branch of a condition that is known; others are computed when the model runs, when they are taken.
 func ifElse(n *node) []relay.Expr {
-	condition := n.value(n.in(0), "the condition")
-	n.wants(len(condition.I) == 1, "a condition of shape %v", condition.Shape)
-	if condition.I[0] != 0 {
-		return n.inline(n.subgraph("then_branch"))
+	condition := n.condition(n.in(0))
+	then, els := n.subgraph("then_branch"), n.subgraph("else_branch")
+	if yes, known := n.knownBool(condition); known {
+		if yes {
+			return n.inline(then)
+		}
+		return n.inline(els)
 	}
-	return n.inline(n.subgraph("else_branch"))
+	n.wants(len(then.GetOutput()) == len(els.GetOutput()) && len(then.GetOutput()) > 0, "the branches give %d and %d values", len(then.GetOutput()), len(els.GetOutput()))
+	sides := [2]*region{n.region(), n.region()}
+	given := [2][]relay.Expr{sides[0].graph(then), sides[1].graph(els)}
+	count := len(given[0])
+	bounds := n.boundSides(&given)
+	for i := range given[0] {
+		if a, b := n.typ(given[0][i]), n.typ(given[1][i]); !relay.TypeEqual(a, b) {
+			n.failUnsupported("output %q has type %v in one branch and %v in the other, and which one is taken is known only when the model runs",
+				n.proto.GetOutput()[min(i, len(n.proto.GetOutput())-1)], a, b)
+		}
+	}
+	var calls [2]relay.Expr
+	for i, r := range sides {
+		body := given[i][0]
+		if len(given[i]) > 1 {
+			body = n.tuple(given[i]...)
+		}
+		c, err := relay.NewCallFn(r.function(nil, body), r.captured, n.pos)
+		if err != nil {
+			n.fail(err)
+		}
+		calls[i] = c
+	}
+	branch, err := relay.NewIf(condition, calls[0], calls[1], n.pos)
+	if err != nil {
+		n.fail(err)
+	}
+	results := n.fields(branch)
+	for i, x := range bounds {
+		n.bounded(results[i], x.axis, results[x.count])
+	}
+	return results[:count]
 }
 
-// loop unrolls rounds whose number is known: the trip count, as long as the condition, which must be known too, holds.
-func loop(n *node) []relay.Expr {
-	body := n.subgraph("body")
-	trips := int(^uint(0) >> 1)
-	if n.opt(0) != nil {
-		trips = n.intAt(0, "the trip count", 0)
-	}
-	condition := n.opt(1)
-	state := slices.Clone(n.args[min(2, len(n.args)):])
-	for i := range state {
-		n.in(2 + i)
-	}
-	n.wants(len(body.GetOutput()) > len(state), "the body gives %d values for %d", len(body.GetOutput()), len(state))
-	collected := make([][]relay.Expr, len(body.GetOutput())-1-len(state))
-	for i := 0; i < trips; i++ {
-		n.step()
-		if condition != nil {
-			c := n.value(condition, "the condition of a loop")
-			n.wants(len(c.I) == 1, "a condition of shape %v", c.Shape)
-			if c.I[0] == 0 {
-				break
+// boundOf says that an output of a branch has a bounded axis, and which further output has the count.
+type boundOf struct{ axis, count int }
+
+// boundSides adds the counts of outputs with a bounded axis to what both branches give.
+func (n *node) boundSides(given *[2][]relay.Expr) map[int]boundOf {
+	bounds := map[int]boundOf{}
+	for i := range len(given[0]) {
+		axis, found := 0, false
+		for _, side := range given {
+			if x, ok := n.im.extents[side[i]]; ok {
+				if found && x.axis != axis {
+					n.failUnsupported("axes %d and %d of output %d have an extent that is known only when the model runs", axis, x.axis, i)
+				}
+				axis, found = x.axis, true
 			}
 		}
-		keepGoing := condition
-		if keepGoing == nil {
-			keepGoing = n.scalar(tensor.Bool, 1)
+		if !found {
+			continue
 		}
-		out := n.inline(body, append([]relay.Expr{n.scalar(tensor.Int64, float64(i)), keepGoing}, state...)...)
-		condition = out[0]
-		for k, e := range out[1+len(state):] {
-			collected[k] = append(collected[k], n.reshape(e, append(tensor.Shape{1}, n.known(e)...)))
-		}
-		state = out[1 : 1+len(state)]
-	}
-	results := state
-	for _, list := range collected {
-		if len(list) == 0 {
-			n.failUnsupported("a loop of no rounds that collects values")
-		}
-		results = append(results, n.concat(list, 0))
-	}
-	return results
-}
-
-// scan unrolls one round for each slice of the scanned operands.
-func scan(n *node) []relay.Expr {
-	if n.opset < 9 {
-		return n.batchedScan()
-	}
-	body := n.subgraph("body")
-	count := n.int("num_scan_inputs", 0)
-	n.wants(count >= 1 && count <= len(n.args), "num_scan_inputs %d for %d operands", count, len(n.args))
-	args := n.all(1)
-	state, scanned := slices.Clone(args[:len(args)-count]), args[len(args)-count:]
-	n.wants(len(body.GetOutput()) >= len(state), "the body gives %d values for %d", len(body.GetOutput()), len(state))
-	outs := len(body.GetOutput()) - len(state)
-	inAxes, inBack := n.listOf("scan_input_axes", count), n.listOf("scan_input_directions", count)
-	outAxes, outBack := n.listOf("scan_output_axes", outs), n.listOf("scan_output_directions", outs)
-	rounds := -1
-	for i, e := range scanned {
-		inAxes[i] = n.axis(inAxes[i], n.rank(e))
-		extent := n.known(e)[inAxes[i]]
-		n.wants(rounds < 0 || rounds == extent, "scanned operands have %d and %d rounds", rounds, extent)
-		rounds = extent
-	}
-	collected := make([][]relay.Expr, outs)
-	for t := range rounds {
-		n.step()
-		inputs := slices.Clone(state)
-		for i, e := range scanned {
-			at := t
-			if inBack[i] != 0 {
-				at = rounds - 1 - t
+		bounds[i] = boundOf{axis, len(given[0])}
+		for k, side := range given {
+			x, ok := n.im.extents[side[i]]
+			if !ok {
+				n.wants(axis < n.rank(side[i]), "output %d has %d axes in one branch, and more in the other", i, n.rank(side[i]))
+				x.count = n.constInts(n.known(side[i])[axis])
 			}
-			part := n.sliceAxis(e, inAxes[i], at, at+1)
-			inputs = append(inputs, n.reshape(part, slices.Delete(n.shape(part).Clone(), inAxes[i], inAxes[i]+1)))
-		}
-		out := n.inline(body, inputs...)
-		state = out[:len(state)]
-		for k, e := range out[len(state):] {
-			axis := n.axis(outAxes[k], n.rank(e)+1)
-			collected[k] = append(collected[k], n.reshape(e, slices.Insert(n.known(e).Clone(), axis, 1)))
+			given[k] = append(side, x.count)
 		}
 	}
-	results := slices.Clone(state)
-	for k, list := range collected {
-		if len(list) == 0 {
-			n.failUnsupported("a scan of no rounds")
-		}
-		if outBack[k] != 0 {
-			slices.Reverse(list)
-		}
-		results = append(results, n.concat(list, n.axis(outAxes[k], n.rank(list[0]))))
-	}
-	return results
-}
-
-// batchedScan is Scan as it was in opset 8: every operand has a batch axis in front, the scanned ones the rounds behind
-// it, and operand 0 gives the lengths of the sequences.
-func (n *node) batchedScan() []relay.Expr {
-	if n.opt(0) != nil {
-		n.failUnsupported("lengths of sequences in Scan of opset 8")
-	}
-	n.wants(len(n.args) > 1, "no operands")
-	args := n.args[1:]
-	batch := n.known(n.in(1))[0]
-	var rounds [][]relay.Expr
-	for b := range batch {
-		one := *n
-		one.opset, one.args = 9, nil
-		one.attrs = map[string]*pb.AttributeProto{"body": n.attrs["body"], "num_scan_inputs": n.attrs["num_scan_inputs"]}
-		if d := n.attrs["directions"]; d != nil {
-			one.attrs["scan_input_directions"] = d
-		}
-		for i := range args {
-			e := n.in(1 + i)
-			n.wants(n.rank(e) >= 1 && n.known(e)[0] == batch, "operands of shapes %v and %v", n.shape(e), n.shape(n.in(1)))
-			one.args = append(one.args, n.reshape(n.sliceAxis(e, 0, b, b+1), n.shape(e)[1:]))
-		}
-		rounds = append(rounds, scan(&one))
-	}
-	n.wants(len(rounds) > 0, "an empty batch")
-	out := make([]relay.Expr, len(rounds[0]))
-	for k := range out {
-		var parts []relay.Expr
-		for b := range rounds {
-			parts = append(parts, n.reshape(rounds[b][k], slices.Insert(n.known(rounds[b][k]).Clone(), 0, 1)))
-		}
-		out[k] = n.concat(parts, 0)
-	}
-	return out
+	return bounds
 }
 
 // listOf is a list attribute of count integers, zeros by default.

@@ -82,6 +82,9 @@ func (im *importer) evaluate(e relay.Expr) (relay.Value, error) {
 		}
 		switch x := x.(type) {
 		case *relay.Var:
+			if err := im.unknown[x]; err != nil {
+				return nil, err
+			}
 			return nil, &NeedsValue{x.Name}
 		case *relay.Call:
 			if t := relay.Tensor(x); t != nil && elems(t) > evaluateElems {

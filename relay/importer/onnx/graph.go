@@ -31,6 +31,7 @@ type importer struct {
 	irVersion int64
 	static    map[relay.Expr]relay.Value // what evaluate found
 	extents   map[relay.Expr]extent      // values with an axis of bounded extent
+	unknown   map[relay.Expr]error       // parameters of branches and loops, and why their value is not known
 	nodes     int
 	nesting   int
 }
@@ -44,15 +45,18 @@ type scope struct {
 	opsets   map[string]int64
 	attrs    map[string]*pb.AttributeProto // the attributes of the function call
 	function bool
+	capture  func(name string, e relay.Expr) relay.Expr // of a region: what stands in it for a value of the scopes around
 }
 
 func (s *scope) lookup(name string) (relay.Expr, bool) {
-	for ; s != nil; s = s.parent {
-		if e, ok := s.values[name]; ok {
-			return e, true
-		}
+	if e, ok := s.values[name]; ok || s.parent == nil {
+		return e, ok
 	}
-	return nil, false
+	e, ok := s.parent.lookup(name) // graphs nest no deeper than maxNesting
+	if ok && s.capture != nil {
+		e = s.capture(name, e)
+	}
+	return e, ok
 }
 
 // inner returns the scope of a subgraph.

@@ -212,10 +212,6 @@ func TestBranchesWithKnownConditionAreInlined(t *testing.T) {
 	m.Graph.Initializer = []*pb.TensorProto{{Name: proto.String("c"), DataType: proto.Int32(9), Int32Data: []int32{0}}}
 	module, _ := load(t, m, Options{})
 	require.Equal(t, "tanh", module.Main().Body.(*relay.Call).Op.Name)
-
-	m.Graph.Initializer = nil
-	m.Graph.Input = append(m.Graph.Input, value("c", 9))
-	refuse(t, m, Options{}, diag.ErrUnsupported, `the condition must be known to compile`)
 }
 
 func TestExternalData(t *testing.T) {

@@ -45,6 +45,9 @@ type Options struct {
 	// FreezeDefaults makes constants of the initialisers that are also inputs. By default they are parameters with
 	// a default value, as the format has it since IR version 4.
 	FreezeDefaults bool
+	// MaxTrips bounds the rounds of a Loop that collects values and whose number of rounds is known only when the model
+	// runs; 0 is no bound, and such a Loop is refused. More rounds are an error of the run.
+	MaxTrips int
 	// Table holds the operators to build with; nil takes relay.Core.
 	Table *relay.Table
 }
@@ -99,7 +102,7 @@ func importModel(ctx context.Context, src *source, opts Options) (m *relay.Modul
 
 func newImporter(ctx context.Context, src *source, model *pb.ModelProto, opts Options) (*importer, error) {
 	im := &importer{ctx: ctx, src: src, opts: opts, notes: &diag.Notes{}, dims: map[string]int{}, functions: map[functionKey]*pb.FunctionProto{},
-		static: map[relay.Expr]relay.Value{}, extents: map[relay.Expr]extent{}, irVersion: model.GetIrVersion(), rows: rowsByName()}
+		static: map[relay.Expr]relay.Value{}, extents: map[relay.Expr]extent{}, unknown: map[relay.Expr]error{}, irVersion: model.GetIrVersion(), rows: rowsByName()}
 	for name, extent := range opts.Dims {
 		if extent < 0 {
 			return nil, diag.Invalid(step, name, "--dim %s=%d: wanted an extent of 0 or more", name, extent)

@@ -7,8 +7,8 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// recurrence is one direction of RNN, GRU or LSTM, unrolled over its steps. X is (T, B, I), the weights W (gates·H, I)
-// and R (gates·H, H), the state (B, H).
+// recurrence is one direction of RNN, GRU or LSTM. X is (T, B, I), the weights W (gates·H, I) and R (gates·H, H), the state
+// (B, H).
 type recurrence struct {
 	n           *node
 	x           relay.Expr // (T, B, I)
@@ -49,6 +49,7 @@ func recurrent(gates int, defaults []string, cell func(*recurrence, relay.Expr) 
 		n.wants(len(rs) == 3 && rs[0] == count && rs[1] == gates*rs[2] && ws.Equal(tensor.Shape{count, rs[1], s[2]}), "weights of shapes %v and %v for an operand of shape %v", ws, rs, s)
 		hidden := rs[2]
 		n.wants(n.int("hidden_size", hidden) == hidden, "hidden_size %d for weights of shape %v", n.int("hidden_size", 0), rs)
+		activations := n.activations(defaults, count)
 		var ys, hs, cs []relay.Expr
 		for i, reversed := range directions {
 			part := func(k int, shape tensor.Shape) relay.Expr {
@@ -63,7 +64,7 @@ func recurrent(gates int, defaults []string, cell func(*recurrence, relay.Expr) 
 			}
 			state := tensor.Shape{s[1], hidden}
 			rec := &recurrence{n: n, x: x, lens: n.opt(4), hidden: hidden, clip: n.float("clip", 0), before: n.flag("linear_before_reset", false), coupled: n.flag("input_forget", false)}
-			rec.activations = n.activations(defaults, i)
+			rec.activations = activations[i*len(defaults):]
 			rec.w, rec.r = part(1, tensor.Shape{rs[1], s[2]}), part(2, tensor.Shape{rs[1], hidden})
 			if b := part(3, tensor.Shape{2 * rs[1]}); b != nil {
 				rec.wb, rec.rb = n.sliceAxis(b, 0, 0, rs[1]), n.sliceAxis(b, 0, rs[1], 2*rs[1])
@@ -98,7 +99,8 @@ func recurrent(gates int, defaults []string, cell func(*recurrence, relay.Expr) 
 	}
 }
 
-// run unrolls the steps and returns the outputs (T, B, H). A sequence that has ended keeps its state and gives 0.
+// run makes the steps, sets the state to the last one and returns the outputs (T, B, H). A sequence that has ended keeps its
+// state and gives 0.
 func (r *recurrence) run(cell func(*recurrence, relay.Expr) (h, c relay.Expr), reversed bool, s tensor.Shape) relay.Expr {
 	n := r.n
 	wide := n.call("nn.dense", &relay.DenseAttrs{}, n.reshape(r.x, tensor.Shape{s[0] * s[1], s[2]}), r.w)
@@ -106,27 +108,55 @@ func (r *recurrence) run(cell func(*recurrence, relay.Expr) (h, c relay.Expr), r
 		wide = n.call("nn.bias_add", &relay.AxisAttrs{Axis: 1}, wide, r.wb)
 	}
 	wide = n.reshape(wide, tensor.Shape{s[0], s[1], n.known(r.w)[0]})
-	outputs := make([]relay.Expr, s[0])
-	for step := range s[0] {
-		n.step()
-		t := step
-		if reversed {
-			t = s[0] - 1 - step
-		}
-		h, c := cell(r, n.reshape(n.sliceAxis(wide, 0, t, t+1), tensor.Shape{s[1], n.shape(wide)[2]}))
+	l := &rounds{n: n, trip: n.scalar(tensor.Int64, float64(s[0])), state: []relay.Expr{r.h}, names: []string{"round", "h", "c"}, axes: []int{0}, back: []bool{reversed}}
+	if r.c != nil {
+		l.state = append(l.state, r.c)
+	}
+	l.step = func(in *region, round relay.Expr, state []relay.Expr) (relay.Expr, []relay.Expr, []relay.Expr) {
+		one := r.inside(in, state)
+		h, c := cell(one, in.part(wide, 0, s[0], reversed, round))
 		y := h
 		if r.lens != nil {
-			alive := n.call("greater", nil, n.reshape(r.lens, tensor.Shape{s[1], 1}), n.like(r.lens, float64(t)))
+			if reversed {
+				round = n.sub(n.scalar(tensor.Int64, float64(s[0]-1)), round)
+			}
+			alive := n.call("greater", nil, n.reshape(one.lens, tensor.Shape{s[1], 1}), n.cast(round, n.dtype(r.lens)))
 			y = n.where(alive, h, n.like(h, 0))
-			h = n.where(alive, h, r.h)
+			h = n.where(alive, h, one.h)
 			if c != nil {
-				c = n.where(alive, c, r.c)
+				c = n.where(alive, c, one.c)
 			}
 		}
-		r.h, r.c = h, c
-		outputs[t] = n.reshape(y, tensor.Shape{1, s[1], r.hidden})
+		next := []relay.Expr{h}
+		if c != nil {
+			next = append(next, c)
+		}
+		return nil, next, []relay.Expr{y}
 	}
-	return n.concat(outputs, 0)
+	state, stacks, _ := l.run()
+	r.h = state[0]
+	if r.c != nil {
+		r.c = state[1]
+	}
+	return stacks[0]
+}
+
+// inside returns r as a step in a region sees it, with the state before the step.
+func (r *recurrence) inside(in *region, state []relay.Expr) *recurrence {
+	one := *r
+	for _, x := range []struct {
+		name string
+		e    *relay.Expr
+	}{{"r", &one.r}, {"rb", &one.rb}, {"p", &one.peep}, {"lens", &one.lens}} {
+		if *x.e != nil {
+			*x.e = in.capture(x.name, *x.e)
+		}
+	}
+	one.h = state[0]
+	if r.c != nil {
+		one.c = state[1]
+	}
+	return &one
 }
 
 // gate is columns i·H to (i+1)·H.
@@ -195,60 +225,73 @@ func lstmCell(r *recurrence, x relay.Expr) (relay.Expr, relay.Expr) {
 	}
 	c := n.add(n.mul(f, r.c), n.mul(i, r.act(1, r.gate(sum, 3))))
 	o := r.act(0, peep(r.gate(sum, 1), 1, c))
-	return n.mul(o, r.activations[2](c)), c
+	return n.mul(o, r.activations[2](c)), c // clip bounds the gates alone, as ONNX Runtime has it
 }
 
-// activations are those of direction i, by the attributes or the defaults.
-func (n *node) activations(defaults []string, i int) []func(relay.Expr) relay.Expr {
+// activationParams are the activations that take alpha, or alpha and beta, with what they are by default.
+var activationParams = map[string][]float64{
+	"LeakyRelu": {0.01}, "ThresholdedRelu": {1}, "Elu": {1}, "HardSigmoid": {0.2, 0.5}, "Affine": {1, 0}, "ScaledTanh": {1, 1},
+}
+
+// activations are those of every direction, by the attributes or the defaults. Those that take an alpha or a beta take the
+// next one of its list, in order; a list with one value for every activation has values for the others too.
+func (n *node) activations(defaults []string, directions int) []func(relay.Expr) relay.Expr {
 	names := n.strs("activations")
-	alphas, betas := n.floats("activation_alpha"), n.floats("activation_beta")
-	k := len(defaults)
-	if len(names) >= k*(i+1) {
-		names = names[k*i:]
-	} else {
-		n.wants(len(names) == 0, "%d activations", len(names))
-		names = slices.Clone(defaults)
+	if len(names) == 0 {
+		names = slices.Repeat(defaults, directions)
 	}
-	take := func(list []float64, at int, otherwise float64) float64 {
-		if at < len(list) {
-			return list[at]
+	n.wants(len(names) == len(defaults)*directions, "%d activations, wanted %d", len(names), len(defaults)*directions)
+	lists := [2][]float64{n.floats("activation_alpha"), n.floats("activation_beta")}
+	out := make([]func(relay.Expr) relay.Expr, len(names))
+	taken := [2]int{}
+	for i, name := range names {
+		params := slices.Clone(activationParams[name])
+		for k := range params {
+			at := taken[k]
+			if len(lists[k]) == len(names) {
+				at = i
+			}
+			if at < len(lists[k]) {
+				params[k] = lists[k][at]
+			}
+			taken[k]++
 		}
-		return otherwise
-	}
-	out := make([]func(relay.Expr) relay.Expr, k)
-	for j := range k {
-		at := i*k + j
-		call := func(op string, attrs any) {
-			out[j] = func(e relay.Expr) relay.Expr { return n.call(op, attrs, e) }
-		}
-		switch names[j] {
-		case "Sigmoid":
-			call("sigmoid", nil)
-		case "Tanh":
-			call("tanh", nil)
-		case "Relu":
-			call("nn.relu", nil)
-		case "Softsign":
-			call("nn.softsign", nil)
-		case "Softplus":
-			call("nn.softplus", nil)
-		case "LeakyRelu":
-			call("nn.leaky_relu", &relay.AlphaAttrs{Alpha: take(alphas, at, 0.01)})
-		case "ThresholdedRelu":
-			call("nn.thresholded_relu", &relay.AlphaAttrs{Alpha: take(alphas, at, 1)})
-		case "Elu":
-			call("nn.elu", &relay.AlphaAttrs{Alpha: take(alphas, at, 1)})
-		case "HardSigmoid":
-			call("nn.hard_sigmoid", &relay.HardSigmoidAttrs{Alpha: take(alphas, at, 0.2), Beta: take(betas, at, 0.5)})
-		case "Affine":
-			a, b := take(alphas, at, 1), take(betas, at, 0)
-			out[j] = func(e relay.Expr) relay.Expr { return n.add(n.mul(e, n.like(e, a)), n.like(e, b)) }
-		case "ScaledTanh":
-			a, b := take(alphas, at, 1), take(betas, at, 1)
-			out[j] = func(e relay.Expr) relay.Expr { return n.mul(n.call("tanh", nil, n.mul(e, n.like(e, b))), n.like(e, a)) }
-		default:
-			n.failUnsupported("activation %q", names[j])
-		}
+		out[i] = n.activation(name, params)
 	}
 	return out
+}
+
+// activation returns an activation of a recurrent layer with its alpha and beta.
+func (n *node) activation(name string, params []float64) func(relay.Expr) relay.Expr {
+	op := func(op string, attrs any) func(relay.Expr) relay.Expr {
+		return func(e relay.Expr) relay.Expr { return n.call(op, attrs, e) }
+	}
+	switch name {
+	case "Sigmoid":
+		return op("sigmoid", nil)
+	case "Tanh":
+		return op("tanh", nil)
+	case "Relu":
+		return op("nn.relu", nil)
+	case "Softsign":
+		return op("nn.softsign", nil)
+	case "Softplus":
+		return op("nn.softplus", nil)
+	case "LeakyRelu":
+		return op("nn.leaky_relu", &relay.AlphaAttrs{Alpha: params[0]})
+	case "ThresholdedRelu":
+		return op("nn.thresholded_relu", &relay.AlphaAttrs{Alpha: params[0]})
+	case "Elu":
+		return op("nn.elu", &relay.AlphaAttrs{Alpha: params[0]})
+	case "HardSigmoid":
+		return op("nn.hard_sigmoid", &relay.HardSigmoidAttrs{Alpha: params[0], Beta: params[1]})
+	case "Affine":
+		return func(e relay.Expr) relay.Expr { return n.add(n.mul(e, n.like(e, params[0])), n.like(e, params[1])) }
+	case "ScaledTanh":
+		return func(e relay.Expr) relay.Expr {
+			return n.mul(n.call("tanh", nil, n.mul(e, n.like(e, params[1]))), n.like(e, params[0]))
+		}
+	}
+	n.failUnsupported("activation %q", name)
+	return nil
 }
