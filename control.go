@@ -244,7 +244,9 @@ func (t *turn) plan(round string) error {
 		}
 		moves = append(moves, move{p.result(at), carried[i]})
 	}
-	t.move(moves)
+	moved := t.move(moves)
+	p.notes.Add(diag.Chose, "plan", t.name, "a loop whose rounds have %d launches: of %d values that rounds hand on, %d are written where the old ones are, %d are copied",
+		len(p.list), len(carried), len(carried)-moved, moved)
 	return nil
 }
 
@@ -297,8 +299,9 @@ func (t *turn) free(i, producer int) bool {
 // move is a copy at the end of a turn.
 type move struct{ from, to string }
 
-// move copies as if all copies were made at once: none overwrites what another one still reads.
-func (t *turn) move(pending []move) {
+// move copies as if all copies were made at once: none overwrites what another one still reads. It returns how many values
+// are copied.
+func (t *turn) move(pending []move) (moved int) {
 	p := t.p
 	reads := func(m move, of string) bool { return p.root(m.from).Name == of }
 	pending = slices.DeleteFunc(pending, func(m move) bool { return reads(m, m.to) })
@@ -319,5 +322,7 @@ func (t *turn) move(pending []move) {
 		}
 		p.copy(t.name, pending[free].from, pending[free].to)
 		pending = slices.Delete(pending, free, free+1)
+		moved++
 	}
+	return moved
 }

@@ -154,8 +154,9 @@ func nodesOf(fn *relay.Function) []string {
 	return names
 }
 
-// inPlaceParams returns the parameters whose memory fn may write its result into: every operator works element by
-// element, the parameter has the result's shape and width, so that element i is read only to compute element i.
+// inPlaceParams returns the parameters whose memory fn may write its result into: no operator sums up, the parameter has the
+// result's shape and width, and all that depends on it is computed element by element, so that element i is read only to
+// compute element i.
 func inPlaceParams(fn *relay.Function) []int {
 	out := relay.Tensor(fn.Body)
 	if out == nil {
@@ -164,10 +165,10 @@ func inPlaceParams(fn *relay.Function) []int {
 	for e := range relay.PostOrder(fn, false) {
 		switch e := e.(type) {
 		case *relay.Call:
-			if e.Op == nil || e.Op.Class > relay.Broadcast {
+			if e.Op == nil || e.Op.Class > relay.Injective {
 				return nil
 			}
-		case *relay.Function, *relay.Var, *relay.Constant:
+		case *relay.Function, *relay.Var, *relay.Constant, *relay.Tuple:
 		default:
 			return nil
 		}
@@ -182,13 +183,15 @@ func inPlaceParams(fn *relay.Function) []int {
 	return all
 }
 
-// alignedUses reports whether p, and what is computed from it, is never broadcast: all have the result's shape.
+// alignedUses reports whether what is computed from p is computed element by element, and never broadcast: all has the
+// result's shape.
 func alignedUses(fn *relay.Function, p *relay.Var, out *relay.TensorType) bool {
 	from := map[relay.Expr]bool{p: true}
 	for e := range relay.PostOrder(fn, false) {
 		for _, o := range relay.Operands(e) {
 			if from[o] && e != relay.Expr(fn) {
-				if t := relay.Tensor(e); t == nil || !t.Shape.Equal(out.Shape) {
+				c, ok := e.(*relay.Call)
+				if t := relay.Tensor(e); !ok || c.Op.Class > relay.Broadcast || t == nil || !t.Shape.Equal(out.Shape) {
 					return false
 				}
 				from[e] = true

@@ -54,6 +54,7 @@ type planner struct {
 	named   map[string]int    // launches by name
 	list    []artifact.Launch // of the region that is being planned
 	depth   int               // of regions
+	notes   *diag.Notes
 	layers  []layer
 }
 
@@ -69,7 +70,7 @@ type layer struct {
 // newPlan returns the plan of m, whose main function is the region main.
 func newPlan(m *relay.Module, t *target.Target, main *region, notes *diag.Notes) (*planner, error) {
 	p := &planner{target: t, data: map[string][]byte{}, values: map[relay.Expr][]string{}, index: map[string]int{},
-		weights: map[string]string{}, taken: map[string]bool{}, named: map[string]int{},
+		weights: map[string]string{}, taken: map[string]bool{}, named: map[string]int{}, notes: notes,
 		plan: &artifact.Plan{Format: artifact.PlanFormat, Function: "main", Target: t.String(),
 			Pools: []artifact.Pool{{Name: arenaPool, Kind: artifact.Arena}, {Name: ioPool, Kind: artifact.External}, {Name: weightsPool, Kind: artifact.WeightPool}}}}
 	if err := p.inputs(m); err != nil {

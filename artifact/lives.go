@@ -34,6 +34,15 @@ func (p *Plan) Steps() ([]Step, error) {
 	return f.steps, nil
 }
 
+// LaunchCount returns how many launches the plan has, those of regions included.
+func (p *Plan) LaunchCount() int {
+	n := len(p.Launches)
+	for _, r := range p.Regions {
+		n += len(r.Launches)
+	}
+	return n
+}
+
 type flattener struct {
 	plan    *Plan
 	regions map[string]int

@@ -137,7 +137,7 @@ func (a *app) compile(ctx context.Context, path string, f *compileFlags) error {
 	p := c.Plan()
 	fmt.Fprintf(a.out, "%s: %.2f MB for %s in %.1f s; weights %.2f MB, arena %.2f MB, %d launches of %d kernels\n", f.output,
 		float64(info.Size())/1e6, strings.Join(c.Targets(), ", "), time.Since(start).Seconds(), float64(p.WeightsBytes)/1e6, float64(p.ArenaBytes)/1e6,
-		len(p.Launches), len(p.Kernels))
+		p.LaunchCount(), len(p.Kernels))
 	return nil
 }
 

@@ -334,11 +334,12 @@ func (a *app) printProfile(times []rt.Timing, steps []artifact.Step) {
 	for _, t := range times {
 		total += us(t.Duration)
 	}
-	fmt.Fprintf(a.out, "%10s %6s %9s %8s  %s\n", "µs", "%", "GFLOP/s", "GB/s", "launch")
+	fmt.Fprintf(a.out, "%10s %6s %9s %8s %7s  %s\n", "µs", "%", "GFLOP/s", "GB/s", "runs", "launch")
 	for _, t := range times {
 		l := steps[t.Pos].Launch
-		fmt.Fprintf(a.out, "%10.1f %6.1f %9.1f %8.1f  %s\n", us(t.Duration), 100*us(t.Duration)/total,
-			float64(l.Flops)/us(t.Duration)/1e3, float64(l.Traffic)/us(t.Duration)/1e3, t.Name)
+		flops, traffic := float64(l.Flops)*float64(t.Runs), float64(l.Traffic)*float64(t.Runs)
+		fmt.Fprintf(a.out, "%10.1f %6.1f %9.1f %8.1f %7d  %s\n", us(t.Duration), 100*us(t.Duration)/total,
+			flops/us(t.Duration)/1e3, traffic/us(t.Duration)/1e3, t.Runs, t.Name)
 	}
 	fmt.Fprintf(a.out, "%10.1f         %d launches\n", total, len(times))
 }
@@ -357,7 +358,7 @@ func writeTimeline(path string, times []rt.Timing, steps []artifact.Step) error 
 	events := []event{}
 	for _, t := range times {
 		l := steps[t.Pos].Launch
-		events = append(events, event{t.Name, "X", us(t.Start), us(t.Duration), 1, 1, map[string]any{"kernel": t.Kernel, "nodes": l.Nodes, "flops": l.Flops, "bytes": l.Traffic}})
+		events = append(events, event{t.Name, "X", us(t.Start), us(t.Duration), 1, 1, map[string]any{"kernel": t.Kernel, "nodes": l.Nodes, "flops": l.Flops, "bytes": l.Traffic, "runs": t.Runs}})
 	}
 	return writeFile(path, func(w io.Writer) error {
 		return json.NewEncoder(w).Encode(map[string]any{"traceEvents": events, "displayTimeUnit": "ms"})

@@ -140,12 +140,14 @@ func (a *app) inspect(f *artifact.File, asJSON bool) error {
 	}
 	for i, v := range m.Variants {
 		fmt.Fprintf(a.out, "variant %s for %s (%s)\n", v.Name, v.Target, v.API)
-		printPlan(a.out, plans[i])
+		if err := printPlan(a.out, plans[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func printPlan(w io.Writer, p *artifact.Plan) {
+func printPlan(w io.Writer, p *artifact.Plan) error {
 	ports := func(what string, list []artifact.Port) {
 		for _, x := range list {
 			more := ""
@@ -175,11 +177,56 @@ func printPlan(w io.Writer, p *artifact.Plan) {
 		}
 		fmt.Fprintf(w, "%-32s %-24v %-10v %-10s %12d %12d %5d–%d\n", name, t.Shape, t.DType, t.Pool, t.Offset, t.Bytes, t.Life.First, t.Life.Last)
 	}
-	for i, l := range p.Launches {
-		fmt.Fprintf(w, "launch %3d %-40s grid %v chunk %d  %s → %s\n", i, l.Name, l.Grid, l.Chunk, strings.Join(l.Reads, " "), strings.Join(l.Writes, " "))
+	steps, err := p.Steps()
+	if err != nil {
+		return err
 	}
+	printLaunches(w, steps)
 	fmt.Fprintf(w, "memory: weights %.2f MB, arena %.2f MB (lower bound %.2f MB), scratch %.2f MB a thread; %d launches of %d kernels\n",
-		float64(p.WeightsBytes)/1e6, float64(p.ArenaBytes)/1e6, float64(p.Memory.LowerBound)/1e6, float64(p.ScratchBytes)/1e6, len(p.Launches), len(p.Kernels))
+		float64(p.WeightsBytes)/1e6, float64(p.ArenaBytes)/1e6, float64(p.Memory.LowerBound)/1e6, float64(p.ScratchBytes)/1e6, len(steps), len(p.Kernels))
+	return nil
+}
+
+// printLaunches writes one line a launch; those of branches and loops stand behind theirs, indented.
+func printLaunches(w io.Writer, steps []artifact.Step) {
+	var around []artifact.Step
+	for i, s := range steps {
+		for len(around) > 0 && around[len(around)-1].End <= i {
+			around = around[:len(around)-1]
+		}
+		l := s.Launch
+		how := string(l.Kind)
+		switch {
+		case l.Control != nil:
+			how = controlText(l.Control)
+		case l.Kernel != "":
+			how = fmt.Sprintf("grid %v chunk %d", l.Grid, l.Chunk)
+		case l.Stack:
+			how = "stack"
+		}
+		name := strings.Repeat("  ", len(around)) + l.Name
+		if len(around) > 0 && around[len(around)-1].Split == i && around[len(around)-1].Launch.Control.Kind == artifact.If {
+			fmt.Fprintf(w, "           %selse\n", strings.Repeat("  ", len(around)-1))
+		}
+		fmt.Fprintf(w, "launch %3d %-40s %s  %s → %s\n", i, name, how, strings.Join(l.Reads, " "), strings.Join(l.Writes, " "))
+		if l.Control != nil {
+			around = append(around, s)
+		}
+	}
+}
+
+// controlText says how a control launch decides.
+func controlText(c *artifact.Control) string {
+	text := string(c.Kind)
+	for _, x := range []struct{ what, tensor string }{{"if", c.Cond}, {"rounds", c.Trip}} {
+		if x.tensor != "" && c.Kind == artifact.Loop {
+			text += " " + x.what + " " + x.tensor
+		}
+	}
+	if c.Max > 0 {
+		text += fmt.Sprintf(" at most %d", c.Max)
+	}
+	return text
 }
 
 func (a *app) explainCommand() *cobra.Command {
