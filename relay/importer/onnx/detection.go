@@ -123,6 +123,40 @@ func roiAlign(n *node) []relay.Expr {
 	return one(n.reduce("mean", y, []int{3, 5}, false))
 }
 
+// maxRoiPool gives the largest element in each cell of regions (R, 5): the batch, x and y of the first and of the last pixel.
+// A cell without a pixel is 0. Rows and columns are taken one after the other.
+func maxRoiPool(n *node) []relay.Expr {
+	x, rois := n.in(0), n.in(1)
+	s, r := n.known(x), n.known(rois)
+	n.sameType(x, rois)
+	n.wants(len(s) == 4 && len(r) == 2 && r[1] == 5, "an image of shape %v and regions of shape %v", s, r)
+	cells := n.intsLen("pooled_shape", 2, 0, 1)
+	n.wants(cells[0] <= 1<<12 && cells[1] <= 1<<12 && r[0] <= 1<<16, "%d regions of %v cells", r[0], cells)
+	d, scale := n.dtype(x), n.float("spatial_scale", 1)
+	field := func(i int) relay.Expr { return n.sliceAxis(rois, 1, i, i+1) } // (R, 1)
+	// The pixels of each cell along one axis: (R, cells, extent).
+	inside := func(first, last, cells, extent int) relay.Expr {
+		pixel := func(i int) relay.Expr { // halves round up
+			return n.call("floor", nil, n.add(n.mul(field(i), n.scalar(d, scale)), n.scalar(d, 0.5)))
+		}
+		start := pixel(first)
+		length := n.call("maximum", nil, n.add(n.sub(pixel(last), start), n.scalar(d, 1)), n.scalar(d, 1))
+		edge := func(round string, plus float64) relay.Expr { // (R, cells, 1)
+			at := n.mul(n.cast(n.add(n.iota(cells, 0), n.scalar(tensor.Int64, plus)), d), n.div(length, n.scalar(d, float64(cells))))
+			return n.reshape(n.add(n.call(round, nil, at), start), tensor.Shape{r[0], cells, 1})
+		}
+		place := n.cast(n.iota(extent, 0), d)
+		return n.call("logical_and", nil, n.call("greater_equal", nil, place, edge("floor", 0)), n.call("less", nil, place, edge("ceil", 1)))
+	}
+	least := n.scalar(d, math.Inf(-1))
+	picked := n.take(x, n.wrapped(n.reshape(n.cast(field(0), tensor.Int64), tensor.Shape{r[0]}), s[0]), 0) // (R, C, H, W)
+	columns := n.reshape(inside(1, 3, cells[1], s[3]), tensor.Shape{r[0], 1, 1, cells[1], s[3]})
+	y := n.reduce("max", n.where(columns, n.reshape(picked, tensor.Shape{r[0], s[1], s[2], 1, s[3]}), least), []int{4}, false)
+	rows := n.reshape(inside(2, 4, cells[0], s[2]), tensor.Shape{r[0], 1, cells[0], s[2], 1})
+	y = n.reduce("max", n.where(rows, n.reshape(y, tensor.Shape{r[0], s[1], 1, s[2], cells[1]}), least), []int{3}, false)
+	return one(n.where(n.call("equal", nil, y, least), n.scalar(d, 0), y))
+}
+
 // roiMax is the largest of the four weighed corners of every sample in a cell. atY (R, rows·samples) and atX are the
 // places of the samples.
 func (n *node) roiMax(x, batch, atY, atX relay.Expr, rows, cols, samples int) relay.Expr {

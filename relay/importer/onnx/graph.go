@@ -21,19 +21,21 @@ const (
 
 // importer is the state of one import.
 type importer struct {
-	ctx       context.Context
-	src       *source
-	opts      Options
-	notes     *diag.Notes
-	dims      map[string]int // dim_param to extent
-	functions map[functionKey]*pb.FunctionProto
-	rows      map[rowKey]*row
-	irVersion int64
-	static    map[relay.Expr]relay.Value // what evaluate found
-	extents   map[relay.Expr]extent      // values with an axis of bounded extent
-	unknown   map[relay.Expr]error       // parameters of branches and loops, and why their value is not known
-	nodes     int
-	nesting   int
+	ctx        context.Context
+	src        *source
+	opts       Options
+	notes      *diag.Notes
+	dims       map[string]int // dim_param to extent
+	functions  map[functionKey]*pb.FunctionProto
+	rows       map[rowKey]*row
+	irVersion  int64
+	main       *pb.GraphProto
+	mainOpsets map[string]int64
+	static     map[relay.Expr]relay.Value // what evaluate found
+	extents    map[relay.Expr]extent      // values with an axis of bounded extent
+	unknown    map[relay.Expr]error       // parameters of branches and loops, and why their value is not known
+	nodes      int
+	nesting    int
 }
 
 type functionKey struct{ domain, name, overload string }
@@ -248,22 +250,18 @@ func (n *node) convert() (results []relay.Expr, err error) {
 		return n.im.inline(n, f)
 	}
 	version, imported := n.scope.opsets[n.domain]
-	r := n.im.rows[rowKey{n.domain, op}]
-	if !imported && n.domain != "" {
-		if r == nil {
-			return nil, n.unsupported("operator %s of domain %q", op, n.domain)
-		}
-		version = 1
-	} else if !imported {
+	if !imported && n.domain == "" {
 		return nil, diag.Invalid(step, n.pos.Node, "the model uses %s but imports no opset of the default domain", op).At(n.pos)
 	}
+	key := rowKey{n.domain, op}
+	r := n.im.rows[key]
 	if r == nil {
-		if why := refused[op]; why != "" && n.domain == "" {
-			return nil, n.unsupported("operator %s: %s", op, why)
-		}
-		return nil, n.unsupported("operator %s of domain %q, opset %d", op, n.domain, version)
+		return nil, n.unknown()
 	}
-	n.opset = int(version)
+	n.opset = max(int(version), 1)
+	if s := schemaOf(key, n.opset); s != nil {
+		n.checkSchema(s)
+	}
 	if i := slices.IndexFunc(n.args, func(e relay.Expr) bool { return e != nil && relay.Tensor(e) == nil }); i >= 0 {
 		return nil, n.unsupported("operand %d is no tensor", i)
 	}

@@ -129,6 +129,7 @@ func (im *importer) module(model *pb.ModelProto) (*relay.Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	im.main, im.mainOpsets = g, opsets
 	sc := &scope{values: map[string]relay.Expr{}, opsets: opsets}
 	m := &relay.Module{Meta: metadata(model)}
 	params, err := im.inputs(sc, g, m)

@@ -13,7 +13,7 @@ type rowKey struct{ domain, name string }
 // rowsByName indexes the tables.
 func rowsByName() map[rowKey]*row {
 	rows := map[rowKey]*row{}
-	for domain, list := range map[string][]row{"": defaultRows()} {
+	for domain, list := range map[string][]row{"": defaultRows(), microsoftDomain: microsoftRows()} {
 		for i := range list {
 			rows[rowKey{domain, list[i].name}] = &list[i]
 		}
@@ -174,6 +174,7 @@ func defaultRows() []row {
 		{"LpPool", lpPool},
 		{"MatMul", matMul},
 		{"MaxPool", maxPool},
+		{"MaxRoiPool", maxRoiPool},
 		{"MaxUnpool", maxUnpool},
 
 		// normalisations
@@ -185,6 +186,7 @@ func defaultRows() []row {
 		{"LayerNormalization", layerNorm},
 		{"MeanVarianceNormalization", meanVarianceNorm},
 		{"RMSNormalization", rmsNorm},
+		{"SimplifiedLayerNormalization", simplifiedLayerNorm},
 
 		// sequences
 		{"Attention", attention},
