@@ -22,6 +22,7 @@ func heavyPatterns() map[string]func(g *Gen) relay.Expr {
 		"fold-pad":                 (*Gen).paddedWindow,
 		"recognize-dense":          (*Gen).constantProduct,
 		"recognize-squeeze-excite": (*Gen).squeezeExcite,
+		"combine-parallel":         (*Gen).parallel,
 		"assign":                   (*Gen).chain,
 		"flatten-atrous-conv":      (*Gen).atrous,
 	}
@@ -98,7 +99,7 @@ func (g *Gen) affine(x relay.Expr) relay.Expr {
 // channels returns the axis along which a heavy operator's channels lie.
 func (g *Gen) channels(x relay.Expr) int {
 	rank := len(relay.Tensor(x).Shape)
-	if c, ok := x.(*relay.Call); ok && c.Op.Name == "nn.dense" || rank < 2 {
+	if c, ok := x.(*relay.Call); ok && c.Op != nil && c.Op.Name == "nn.dense" || rank < 2 {
 		return rank - 1
 	}
 	return 1
@@ -260,4 +261,42 @@ func (g *Gen) atrous() relay.Expr {
 	y = g.mid(g.reshaped(y, n, o, t[2]*t[3], t[4]*t[5]))
 	s = relay.Tensor(y).Shape
 	return g.call("strided_slice", &relay.StridedSliceAttrs{Begin: []int{g.n(min(2, s[2])), g.n(min(2, s[3]))}, End: []int{s[2], s[3]}, Axes: []int{2, 3}}, y)
+}
+
+// parallel is a few convolutions or dense layers of one operand, with biases and activations.
+func (g *Gen) parallel() relay.Expr {
+	x := g.planes()
+	s := relay.Tensor(x).Shape
+	dense, biased, act := g.flip(), g.flip(), g.flip()
+	a := &relay.ConvAttrs{Strides: []int{1, 1}, Padding: []int{0, 0, 0, 0}, Dilation: []int{1, 1}, Groups: 1, DataLayout: "NCHW", KernelLayout: "OIHW"}
+	var list []relay.Expr
+	for range g.from(2, 3) {
+		o := g.from(1, 3)
+		y, axis := g.other(x), 1
+		if dense {
+			y, axis = g.mid(g.call("nn.dense", nil, y, g.weight("OI", map[byte]int{'O': o, 'I': s[3]}))), 3
+		} else {
+			n := *a
+			if g.miss() {
+				n.Strides = []int{1, 2}
+			}
+			y = g.mid(g.call("nn.conv2d", &n, y, g.weight("OIHW", map[byte]int{'O': o, 'I': s[1], 'H': 1, 'W': 1})))
+		}
+		if biased != g.miss() {
+			y = g.mid(g.call("nn.bias_add", &relay.AxisAttrs{Axis: axis}, y, g.constant(g.float, tensor.Shape{o})))
+		}
+		if act {
+			y = g.unary(pick(g, "nn.relu", "nn.relu", "nn.relu", "tanh"), y)
+		}
+		list = append(list, y)
+	}
+	axis := 1
+	if dense {
+		axis = 3
+	}
+	if g.flip() && joinable(list, axis) {
+		return g.call("concatenate", &relay.ConcatAttrs{Axis: axis}, g.tuple(list...))
+	}
+	g.values = append(g.values, list...)
+	return list[0]
 }

@@ -26,6 +26,7 @@ func normPatterns() map[string]func(g *Gen) relay.Expr {
 			return g.normOver(x, 3, 1, 2)
 		},
 		"recognize-group-norm": (*Gen).groupNorm,
+		"recognize-softmax":    (*Gen).softmax,
 		"recognize-rms-norm": func(g *Gen) relay.Expr {
 			x := g.real(2, 4)
 			axis := g.n(len(relay.Tensor(x).Shape))
@@ -122,4 +123,47 @@ func (g *Gen) groupNorm() relay.Expr {
 		back = []int{n, groups * each, w, h}
 	}
 	return g.scaledAlong(g.reshaped(y, back...), 1)
+}
+
+// softmax is one, its logarithm or that of the sum, with the maximum subtracted or without.
+func (g *Gen) softmax() relay.Expr {
+	x := g.clipped(g.real(2, 3), -4, 4)
+	rank := len(relay.Tensor(x).Shape)
+	axes := []int{g.n(rank)}
+	if g.miss() {
+		axes = g.some(rank)
+	}
+	reduce := func(name string, x relay.Expr) relay.Expr {
+		over := axes
+		if g.miss() {
+			over = []int{g.n(rank)}
+		}
+		return g.mid(g.call(name, &relay.ReduceAttrs{Axis: over, Keepdims: !g.miss() || rank > 2}, x))
+	}
+	d := x
+	var most relay.Expr
+	if g.flip() {
+		most = reduce("max", g.other(x))
+		if _, ok := relay.BroadcastShape(relay.Tensor(most).Shape, relay.Tensor(x).Shape); !ok {
+			return most
+		}
+		d = g.sub(x, most)
+	}
+	e := g.unary("exp", d)
+	s := reduce("sum", g.other(e))
+	if _, ok := relay.BroadcastShape(relay.Tensor(s).Shape, relay.Tensor(e).Shape); !ok {
+		return s
+	}
+	switch g.n(4) {
+	case 0:
+		return g.div(e, s)
+	case 1:
+		return g.mul(e, g.unary("reciprocal", s))
+	case 2:
+		return g.sub(g.other(d), g.unary("log", s))
+	}
+	if most == nil {
+		return g.unary("log", s)
+	}
+	return g.binary("add", most, g.unary("log", s))
 }

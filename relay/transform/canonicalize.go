@@ -21,6 +21,7 @@ import (
 //	an operand of equal elements                 →  one element, where the other one has the result's shape
 //	prelu(x, v) with equal elements              →  leaky_relu(x, v)
 //	tile of axes of extent 1                     →  broadcast_to
+//	reshape that gives a reduction its axes back →  the reduction with kept axes
 //	batch_matmul, reductions over axes from the end or all but some → matmul, axes from the front
 //
 // Equal nodes become one first, so that a pattern that names a value twice finds it. Exact, but for 1/√x and the mean,
@@ -31,7 +32,7 @@ func Canonicalize(_ context.Context, m *relay.Module, o *Options) (*relay.Module
 	if err != nil {
 		return nil, err
 	}
-	return r.settle(m, constantRight, subtraction, division, uniform, factors1, powers, meanOfSum, slopes, tiles, productForm, reducedAxes)
+	return r.settle(m, constantRight, subtraction, division, uniform, factors1, powers, meanOfSum, slopes, tiles, productForm, reducedAxes, keptAxes)
 }
 
 // mirrored is the operator that gives the same with its operands exchanged.
@@ -239,6 +240,33 @@ func reducedAxes(r *rewriter, c *relay.Call) (relay.Expr, error) {
 		return nil, nil
 	}
 	return r.call(c.Op.Name, &relay.ReduceAttrs{Axis: axes, Keepdims: a.Keepdims}, c.Args[0])
+}
+
+// keptAxes keeps the axes of a reduction that is reshaped to have them.
+func keptAxes(r *rewriter, c *relay.Call) (relay.Expr, error) {
+	if c.Op.Name != "reshape" && c.Op.Name != "expand_dims" {
+		return nil, nil
+	}
+	sum, ok := c.Args[0].(*relay.Call)
+	if !ok || sum.Op == nil || !r.single(sum) {
+		return nil, nil
+	}
+	var attrs any
+	switch a := sum.Attrs.(type) {
+	case *relay.ReduceAttrs:
+		attrs = &relay.ReduceAttrs{Axis: a.Axis, Exclude: a.Exclude, Keepdims: true}
+	case *relay.ArgReduceAttrs:
+		n := *a
+		n.Keepdims = true
+		attrs = &n
+	default:
+		return nil, nil
+	}
+	kept, err := r.call(sum.Op.Name, attrs, sum.Args[0])
+	if err != nil || !relay.TypeEqual(kept.Type(), c.Type()) {
+		return nil, err
+	}
+	return kept, nil
 }
 
 // axesOf lists the axes that a reduction runs over, from the front.

@@ -13,9 +13,9 @@ import (
 //	bias_add(bias_add(x, b), c)                 →  bias_add(x, b + c)
 //	(x · a) · b, (x / a) · b                    →  x · ab
 //	(x + a) + b, (x - a) + b                    →  x + (a + b)
-//	x / a                                       →  x · 1/a, when a convolution or factor is next to it
 func CombineConstants(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
-	return rewrite("combine-constants", m, o, biasForm, biasOfBias, factorOfFactor, termOfTerm)
+	r := &rewriter{step: "combine-constants", o: o}
+	return r.settle(m, biasForm, biasOfBias, factorOfFactor, termOfTerm)
 }
 
 // heavyAxis returns the axis of channels of the value of a convolution, product or a bias on one.

@@ -19,7 +19,8 @@ import (
 // and the same for dense layers and transposed convolutions. A convolution whose value is used elsewhere too keeps its
 // weights. A bias of one element added behind the convolution becomes its bias.
 func FoldScaleAxis(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
-	return rewrite("fold-scale-axis", m, o, scaleBehind, scaleBefore, biasBehindScale)
+	r := &rewriter{step: "fold-scale-axis", o: o}
+	return r.settle(m, scaleBehind, scaleBefore, biasBehindScale)
 }
 
 // anchor is a heavy operator with constant weights, and the axes of these that hold output and input channels.

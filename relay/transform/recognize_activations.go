@@ -47,12 +47,18 @@ func bounds(r *rewriter, c *relay.Call) (relay.Expr, error) {
 	}
 	switch {
 	case found("maximum", c):
-		if v == 0 {
+		switch {
+		case v == 0:
 			return r.call("nn.relu", nil, x)
+		case math.IsInf(v, -1):
+			return x, nil
 		}
 		return r.call("clip", &relay.ClipAttrs{AMin: v, AMax: math.Inf(1)}, x)
 	case found("minimum", c):
 		high := v
+		if math.IsInf(high, 1) {
+			return x, nil
+		}
 		if inner, ok := is(x, "clip"); ok && inner.Attrs.(*relay.ClipAttrs).AMax >= high {
 			return r.call("clip", &relay.ClipAttrs{AMin: inner.Attrs.(*relay.ClipAttrs).AMin, AMax: high}, inner.Args[0])
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/texel-ml/texel/internal/golden"
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/relay/eval"
+	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
 )
 
@@ -119,13 +120,16 @@ type row struct {
 // TestPassesRewriteRows runs every pass on its rows, compares the graphs before and after with the golden files, and
 // their answers with each other.
 func TestPassesRewriteRows(t *testing.T) {
+	host, err := target.Parse("x86-64-v3")
+	require.NoError(t, err)
 	tables := map[string][]row{"simplify-inference": simplifyRows, "remove-identities": identityRows, "fold-constants": foldRows,
 		"recognize-activations": activationRows, "recognize-layer-norm": append(layerNormRows, tensorFlowNormRows...), "recognize-channel-shuffle": shuffleRows,
 		"combine-constants": combineRows, "fold-scale-axis": scaleRows, "fold-pad": padRows, "recognize-squeeze-excite": exciteRows,
 		"eliminate-common-subexpressions": commonRows, "pack-weights": packRows, "slice-splits": sliceRows, "recognize-dense": denseRows,
 		"canonicalize": canonicalRows, "simplify-expr": exprRows, "simplify-moves": moveRows, "fast-math": fastRows, "flatten-atrous-conv": atrousRows,
 		"recognize-instance-norm": instanceNormRows, "recognize-group-norm": groupNormRows, "recognize-rms-norm": rmsNormRows,
-		"recognize-depth-to-space": depthRows}
+		"recognize-depth-to-space": depthRows, "combine-parallel": parallelRows,
+		"recognize-softmax": softmaxRows}
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
@@ -136,7 +140,7 @@ func TestPassesRewriteRows(t *testing.T) {
 				g := newGraph(t)
 				before := g.module(r.build(g))
 				notes := &diag.Notes{}
-				o := &Options{Ops: g.ops, Notes: notes, Verify: true, FastMath: true}
+				o := &Options{Ops: g.ops, Notes: notes, Target: host, Candidates: narrowIsDear, Verify: true, FastMath: true}
 				after, err := Run(context.Background(), before, []Pass{p}, o)
 				require.NoError(t, err)
 				if r.keeps {
@@ -260,6 +264,10 @@ var activationRows = []row{
 	}},
 	{name: "relu6", why: "min(max(x, 0), 6)", build: func(g *graph) relay.Expr {
 		return g.call("minimum", nil, g.call("maximum", nil, g.input("x", 5), g.scalar(0)), g.scalar(6))
+	}},
+	{name: "no_bounds", why: "max(x, -∞), min(x, ∞)", build: func(g *graph) relay.Expr {
+		x := g.call("maximum", nil, g.call("exp", nil, g.input("x", 5)), g.scalar(math.Inf(-1)))
+		return g.call("tanh", nil, g.call("minimum", nil, x, g.scalar(math.Inf(1))))
 	}},
 	{name: "clip_with_crossed_bounds", why: "the minimum wins where the bounds cross: two clips", build: func(g *graph) relay.Expr {
 		return g.call("minimum", nil, g.call("nn.relu", nil, g.input("x", 5)), g.scalar(-1))
@@ -425,6 +433,9 @@ var scaleRows = []row{
 	}},
 	{name: "scalar", why: "a division by one number", build: func(g *graph) relay.Expr {
 		return g.conv(g.div(g.input("x", 1, 3, 4, 4), g.scalar(127.5)), 4, 3, 3, 1, 1)
+	}},
+	{name: "factor_and_bias_before", why: "the bias goes into a bias behind, then the factor into the weights", build: func(g *graph) relay.Expr {
+		return g.conv(g.add(g.mul(g.input("x", 1, 3, 4, 4), g.scalar(2)), g.scalar(1)), 4, 3, 1, 0, 1)
 	}},
 	{name: "through_relu_and_pool", why: "positive factors pass relu and maxima", build: func(g *graph) relay.Expr {
 		y := g.call("nn.relu", nil, g.bias(g.conv(g.input("x", 1, 3, 4, 4), 4, 3, 3, 1, 1), 4, 1))

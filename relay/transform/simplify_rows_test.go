@@ -89,6 +89,12 @@ var canonicalRows = []row{
 		y := g.call("nn.batch_matmul", nil, g.input("x", 2, 3, 4), g.input("y", 2, 5, 4))
 		return g.call("max", &relay.ReduceAttrs{Axis: []int{0}, Exclude: true}, y)
 	}},
+	{name: "kept_axes", why: "axes that a reduction drops and a reshape brings back", build: func(g *graph) relay.Expr {
+		return g.sub(g.input("x", 2, 3), g.reshape(g.call("max", &relay.ReduceAttrs{Axis: []int{1}}, g.input("y", 2, 3)), 2, 1))
+	}},
+	{name: "other_axes", why: "of another shape it stays", keeps: true, build: func(g *graph) relay.Expr {
+		return g.reshape(g.sum(g.input("y", 2, 3, 4), false, 1), 2, 4, 1)
+	}},
 	{name: "equal_nodes", why: "what is written twice is one node, so that a pattern that names it twice is found", build: func(g *graph) relay.Expr {
 		x := g.input("x", 3)
 		return g.mul(g.call("tanh", nil, x), g.call("tanh", nil, x))
