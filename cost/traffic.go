@@ -13,7 +13,8 @@ const (
 	memoryBytesPerCycle = 6
 )
 
-// Stream returns the cycles of reading or writing n bytes in order, when of bytes are used until they are used again.
+// Stream returns the cycles of reading or writing n bytes in order, where as many as of are touched until they are touched
+// again: that decides in which cache they still are.
 func Stream(n, of int64, t *target.Target) float64 {
 	switch {
 	case of <= t.L2/2:
@@ -24,15 +25,45 @@ func Stream(n, of int64, t *target.Target) float64 {
 	return float64(n) / memoryBytesPerCycle
 }
 
-// Convert returns the cycles of converting n elements of a half precision type to float32 or back.
-func Convert(n int64, d tensor.DType, t *target.Target) float64 {
-	return float64(n) / float64(t.Lanes(32)) * conversion(d, t)
+// Cycles that converting one vector takes beside its load or store: float16 has instructions for both ways; bfloat16 is
+// widened by a shift and rounded by hand.
+const (
+	widenCycles       = 1
+	narrowCycles      = 2
+	narrowBrainCycles = 4
+)
+
+// Widen returns the cycles of converting n elements of a half precision type to float32 when they are read.
+func Widen(n int64, t *target.Target) float64 { return float64(n) / float64(t.Lanes(32)) * widenCycles }
+
+// Narrow returns the cycles of rounding n elements of float32 to a half precision type when they are written.
+func Narrow(n int64, d tensor.DType, t *target.Target) float64 {
+	each := narrowCycles
+	if d == tensor.BFloat16 {
+		each = narrowBrainCycles
+	}
+	return float64(n) / float64(t.Lanes(32)) * float64(each)
 }
 
-// conversion is what a core takes to widen one vector: an instruction for float16, a move and a shift for bfloat16.
-func conversion(d tensor.DType, t *target.Target) float64 {
-	if d == tensor.BFloat16 {
-		return 1
+// panelBytesPerCycle is what a tile reads of a panel that is not in the first cache, beside its multiply-adds.
+const panelBytesPerCycle = 56
+
+// Panels returns the cycles that a product of rows × channels over a reduction of depth steps takes beside its multiply-adds
+// because of its weight, which is kept in panels of elements of d: each tile reads its panel, from the second cache when it
+// does not fit in the first, and widens it where d is a half precision type. Conversions and multiply-adds share units, and leave
+// each other room.
+func Panels(rows, channels, depth int, d tensor.DType, t *target.Target) float64 {
+	block, _ := PanelWidth(rows, channels, t)
+	tile, _ := RegisterTile(rows, channels, block, t)
+	lanes, bytes := t.Lanes(32), d.Bits()/8
+	tiles, vectors := (rows+tile.Rows-1)/tile.Rows, (channels+lanes-1)/lanes
+	reads := float64(tiles) * float64(vectors) * float64(depth)
+	cycles := 0.0
+	if int64(depth*block*bytes) > t.L1D/2 {
+		cycles += reads * float64(lanes*bytes) / panelBytesPerCycle
 	}
-	return 1
+	if bytes < 4 {
+		cycles += reads * widenCycles / 2 / t.FMAsPerCycle
+	}
+	return cycles
 }

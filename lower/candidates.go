@@ -17,12 +17,12 @@ func Candidates(c *relay.Call, weight tensor.DType, t *target.Target) []cost.Can
 	}
 	switch c.Op.Lower {
 	case "conv":
-		return convCandidates(c, t)
+		return convCandidates(c, weight, t)
 	case "conv_transpose":
-		return transposedCandidates(c, t)
+		return transposedCandidates(c, weight, t)
 	case "matmul":
 		if _, dense := c.Attrs.(*relay.DenseAttrs); dense {
-			return denseCandidates(c, t)
+			return denseCandidates(c, weight, t)
 		}
 	}
 	return nil
@@ -30,7 +30,7 @@ func Candidates(c *relay.Call, weight tensor.DType, t *target.Target) []cost.Can
 
 // convCandidates offers channels-innermost layouts. A first layer (few input channels) may read channels-outermost data,
 // since pixels are broadcast one by one and a padded copy runs along rows.
-func convCandidates(c *relay.Call, t *target.Target) []cost.Candidate {
+func convCandidates(c *relay.Call, weight tensor.DType, t *target.Target) []cost.Candidate {
 	a := c.Attrs.(*relay.ConvAttrs)
 	plain := tensor.MustLayout(a.DataLayout)
 	spatial := spatialOf(plain)
@@ -58,14 +58,17 @@ func convCandidates(c *relay.Call, t *target.Target) []cost.Candidate {
 	switch {
 	case a.Groups > 1 && perGroup == 1:
 		steps := float64(rows) * float64(inner) * float64((channels+t.Lanes(32)-1)/t.Lanes(32))
+		if weight != tensor.Invalid {
+			steps *= 1 + 1/float64(depthwiseTile(out.Extent(shape, spatial[len(spatial)-1]))) // widened once a tile
+		}
 		packed := "O" + spatial + "I" + strconv.Itoa(t.Lanes(32)) + "o"
 		return []cost.Candidate{{Algorithm: "depthwise", Data: last, Kernel: packed, Out: last, Cost: cost.Micros(steps/loadBound(t), t)}}
 	case a.Groups > 1:
 		return nil
 	}
-	block, step := cost.PanelWidth(rows, channels, t)
+	block, cycles := panels(rows, channels, inner, weight, t)
 	packed := "O" + spatial + "I" + strconv.Itoa(block) + "o"
-	price := cost.Micros(step*float64(inner), t)
+	price := cost.Micros(cycles, t)
 	list := []cost.Candidate{{Algorithm: "direct", Data: last, Kernel: packed, Out: last, Cost: price}}
 	if data := plain.Extent(relay.Tensor(c.Args[0]).Shape, 'C'); data <= 4 {
 		list = append([]cost.Candidate{{Algorithm: "direct", Data: "NC" + spatial, Kernel: packed, Out: last, Cost: price}}, list...)
@@ -75,7 +78,7 @@ func convCandidates(c *relay.Call, t *target.Target) []cost.Candidate {
 
 // transposedCandidates offers channels-innermost layouts of the transposed convolutions that are taken apart by phases: each
 // is a product of its places and the channels.
-func transposedCandidates(c *relay.Call, t *target.Target) []cost.Candidate {
+func transposedCandidates(c *relay.Call, weight tensor.DType, t *target.Target) []cost.Candidate {
 	a := c.Attrs.(*relay.ConvTransposeAttrs)
 	plain, kernel := tensor.MustLayout(a.DataLayout), tensor.MustLayout(a.KernelLayout)
 	if a.Groups != 1 || !plain.Plain() || !kernel.Plain() {
@@ -93,9 +96,19 @@ func transposedCandidates(c *relay.Call, t *target.Target) []cost.Candidate {
 		phases *= a.Strides[n]
 	}
 	rows := relay.Tensor(c).Shape.Elems() / max(1, channels*phases)
-	_, step := cost.PanelWidth(rows, channels, t)
+	_, cycles := panels(rows, channels, steps*phases, weight, t)
 	last := "N" + spatial + "C"
-	return []cost.Candidate{{Algorithm: "phases", Data: last, Kernel: spatial + "IO", Out: last, Cost: cost.Micros(step*float64(steps*phases), t)}}
+	return []cost.Candidate{{Algorithm: "phases", Data: last, Kernel: spatial + "IO", Out: last, Cost: cost.Micros(cycles, t)}}
+}
+
+// panels returns how many channels a packed panel of a weight holds that is kept in a type, and the cycles of the product of
+// rows × channels over depth steps.
+func panels(rows, channels, depth int, weight tensor.DType, t *target.Target) (int, float64) {
+	block, step := cost.PanelWidth(rows, channels, t)
+	if weight == tensor.Invalid {
+		weight = tensor.Float32
+	}
+	return block, step*float64(depth) + cost.Panels(rows, channels, depth, weight, t)
 }
 
 func gcd(a, b int) int {
@@ -108,15 +121,14 @@ func gcd(a, b int) int {
 // loadBound is how many taps of a depthwise window a core does in a cycle: each loads its operand.
 func loadBound(t *target.Target) float64 { return min(t.FMAsPerCycle, 1) }
 
-func denseCandidates(c *relay.Call, t *target.Target) []cost.Candidate {
+func denseCandidates(c *relay.Call, weight tensor.DType, t *target.Target) []cost.Candidate {
 	shape := relay.Tensor(c).Shape
 	channels := shape[len(shape)-1]
 	rows := max(1, shape.Elems()/max(1, channels))
-	block, step := cost.PanelWidth(rows, channels, t)
+	data := relay.Tensor(c.Args[0]).Shape
+	block, cycles := panels(rows, channels, data[len(data)-1], weight, t)
 	if rows == 1 {
 		block = min(4, (channels+t.Lanes(32)-1)/t.Lanes(32)) * t.Lanes(32)
 	}
-	data := relay.Tensor(c.Args[0]).Shape
-	price := cost.Micros(step*float64(data[len(data)-1]), t)
-	return []cost.Candidate{{Algorithm: "direct", Kernel: "NK" + strconv.Itoa(block) + "n", Cost: price}}
+	return []cost.Candidate{{Algorithm: "direct", Kernel: "NK" + strconv.Itoa(block) + "n", Cost: cost.Micros(cycles, t)}}
 }

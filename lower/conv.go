@@ -37,7 +37,8 @@ func lowerConv(s *Site) ([]Operand, error) {
 	}
 	extents = append(extents, perGroup)
 	padded := hasPadding(a.Padding)
-	source, begin := x, a.Padding[:len(spatial)]
+	d := working(s.Out().DType)
+	source, begin, strides := x, a.Padding[:len(spatial)], a.Strides
 	anchor := &Anchor{Kind: "conv", Block: kernel.Block('O')}
 	if depthwise {
 		anchor.Kind = "depthwise"
@@ -45,13 +46,15 @@ func lowerConv(s *Site) ([]Operand, error) {
 		source = padSpatial(s, x, data, spatial, a.Padding)
 		anchor.Pad = source.Tensor
 		begin = make([]int, len(spatial))
+	} else if s.t.Kind == target.CPU && narrower(x.DType, d) {
+		source, strides = widenedData(s, x, data, spatial, extents, a.Strides)
+		anchor.Pad, anchor.Widens = source.Tensor, true // once a block, not once a use
 	} else if x.Tensor != nil && !x.Tensor.IsInput() && !x.Tensor.IsCopy() {
 		anchor.Pad = x.Tensor // computed on the way: once a block, not once a use
 	}
 	weight := s.Tensor(1)
-	d := working(s.Out().DType)
 	position := func(i, r []tir.Expr, n int) tir.Expr {
-		pos := tir.Plus(tir.Times(logicalIndex(out, i)[spatial[n]], tir.I(a.Strides[n])), tir.Times(r[n], tir.I(a.Dilation[n])))
+		pos := tir.Plus(tir.Times(logicalIndex(out, i)[spatial[n]], tir.I(strides[n])), tir.Times(r[n], tir.I(a.Dilation[n])))
 		return tir.Minus(pos, tir.I(begin[n]))
 	}
 	shape := s.Out().Shape
@@ -111,6 +114,31 @@ func wholeVectors(s *Site, shape tensor.Shape, packed int) tensor.Shape {
 	return shape
 }
 
+// widenedData adds a stage that holds x in the type in which it is computed, and returns it with the strides from one place of
+// the result to the next there: an axis along which the window is 1 keeps only the places that are read.
+func widenedData(s *Site, x Operand, layout tensor.Layout, spatial string, window, strides []int) (Operand, []int) {
+	shape, step := x.Shape.Clone(), make([]int, len(x.Shape))
+	strides = append([]int(nil), strides...)
+	for n := range step {
+		step[n] = 1
+	}
+	for n := range spatial {
+		if at := layout.Index(spatial[n]); window[n] == 1 {
+			shape[at], step[at], strides[n] = (shape[at]-1)/strides[n]+1, strides[n], 1
+		}
+	}
+	return s.Compute(shape, working(x.DType), func(i []tir.Expr) tir.Expr {
+		from := make([]tir.Expr, len(i))
+		for n := range i {
+			from[n] = scaled(i[n], step[n])
+		}
+		return x.wide(from...)
+	}), strides
+}
+
+// narrower reports whether a type is kept in fewer bits than it is computed in.
+func narrower(d, in tensor.DType) bool { return d.IsFloat() && d.Bits() < in.Bits() }
+
 // spatialOf returns the spatial axes of a layout in the order in which attributes list them, wherever they stand in it.
 func spatialOf(l tensor.Layout) string {
 	letters := l.Letters()
@@ -143,7 +171,11 @@ func padSpatial(s *Site, x Operand, layout tensor.Layout, spatial string, paddin
 		at := layout.Index(spatial[n])
 		shape[at] += padding[n] + padding[n+len(spatial)]
 	}
-	return s.Compute(shape, x.DType, func(i []tir.Expr) tir.Expr {
+	d := x.DType
+	if s.t.Kind == target.CPU {
+		d = working(d) // widened once, where it is read many times
+	}
+	return s.Compute(shape, d, func(i []tir.Expr) tir.Expr {
 		from := append([]tir.Expr{}, i...)
 		var inside tir.Expr
 		for n := range spatial {
@@ -151,7 +183,7 @@ func padSpatial(s *Site, x Operand, layout tensor.Layout, spatial string, paddin
 			from[at] = tir.Minus(i[at], tir.I(padding[n]))
 			inside = tir.All(inside, within(from[at], x.Shape[at]))
 		}
-		return tir.Sel(inside, x.At(from...), tir.Const(x.DType, 0))
+		return tir.Sel(inside, tir.As(d, x.At(from...)), tir.Const(d, 0))
 	})
 }
 

@@ -15,6 +15,9 @@ const taskFlops = 2 << 20
 // byteFlops is how many operations a core does in the time in which it reads a byte of a weight from memory.
 const byteFlops = 5
 
+// widenedPanels is how many panels a task multiplies its data with at least, when it has to be widened first.
+const widenedPanels = 4
+
 // scheduleConv shapes a convolution whose result has its channels innermost and whose weight is packed in panels:
 //
 //	grid (batch · blocks of rows · groups of panels)
@@ -49,8 +52,13 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 		tileBlocks = min(tiles, tasks)
 	}
 	groups := max(1, min(panels, tasks/max(1, rowBlocks*tileBlocks)))
+	most := panels
+	if d.Anchor.Widens { // for each group anew
+		most = ceilDiv(panels, widenedPanels)
+		groups = min(groups, most)
+	}
 	if weightBytes(d) > t.L2/2 { // panels outside, so that each is read from memory once
-		groups = min(panels, tasks)
+		groups = min(most, tasks)
 		rowBlocks = max(1, min(ceilDiv(rows, deep), tasks/groups))
 		tileBlocks = max(1, min(tiles, tasks/groups))
 	}
@@ -80,6 +88,9 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 	grid := parallelAll(s, outer)
 	s.ComputeAt(anchor, w[1])
 	if d.Anchor.Pad != nil {
+		if d.Anchor.Widens && s.Extent(c[1]) == 1 { // used by one tile only
+			grid = w[1]
+		}
 		placePad(s, d, grid, t)
 	}
 

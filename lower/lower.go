@@ -81,6 +81,7 @@ type Anchor struct {
 	Stage  *te.Tensor // its result
 	Data   *te.Tensor // the operand that a convolution reads
 	Pad    *te.Tensor // that operand when it is padded or computed on the way, else nil
+	Widens bool       // Pad is the operand as it is, in a wider type
 	Weight *te.Tensor // its constant operand, or nil
 	Block  int        // channels in one packed panel of the weight; 0: not packed
 }

@@ -216,7 +216,7 @@ func (a *assignment) own(c *choice, l label) float64 {
 		sum = max(sum, cost.Micros(cost.Stream(n, a.weights, t), t))
 	}
 	if c.store == inMemory && is32(c.e) {
-		sum += a.moving(elems(c.e), l.store)
+		sum += a.writing(elems(c.e), l.store)
 	}
 	return sum
 }
@@ -229,14 +229,24 @@ func elems(e relay.Expr) int64 {
 	return n
 }
 
-// moving is what it costs to read or write a value of n elements of float32 kept as d.
-func (a *assignment) moving(n int64, d tensor.DType) float64 {
-	t := a.o.Target
+// writing and fetching are what it costs to write and to read a value of n elements of float32 that is kept as d.
+func (a *assignment) writing(n int64, d tensor.DType) float64 {
 	if d == tensor.Invalid {
-		return cost.Micros(cost.Stream(4*n, 4*n, t), t)
+		return a.stream(n, tensor.Float32)
 	}
+	return a.stream(n, d) + cost.Micros(cost.Narrow(n, d, a.o.Target), a.o.Target)
+}
+
+func (a *assignment) fetching(n int64, d tensor.DType) float64 {
+	if d == tensor.Invalid {
+		return a.stream(n, tensor.Float32)
+	}
+	return a.stream(n, d) + cost.Micros(cost.Widen(n, a.o.Target), a.o.Target)
+}
+
+func (a *assignment) stream(n int64, d tensor.DType) float64 {
 	bytes := int64(d.Bytes(int(n)))
-	return cost.Micros(cost.Stream(bytes, bytes, t)+cost.Convert(n, d, t), t)
+	return cost.Micros(cost.Stream(bytes, bytes, a.o.Target), a.o.Target)
 }
 
 // reading is what it costs c with label l to read a value that is kept as d, besides copies to another order.
@@ -251,10 +261,10 @@ func (a *assignment) reading(c *choice, l label, n int, d tensor.DType) float64 
 	}
 	size := elems(r.value)
 	if c.keeping() == follow && l.store != d { // a kernel that converts
-		sum += a.moving(size, d) + a.moving(size, l.store)
+		sum += a.fetching(size, d) + a.writing(size, l.store)
 	}
 	if r.from == nil || r.from.store != inRegisters {
-		sum += a.moving(size, d)
+		sum += a.fetching(size, d)
 	}
 	return sum
 }
