@@ -84,13 +84,25 @@ func (g *Gen) scaledAlong(y relay.Expr, axis int) relay.Expr {
 func (g *Gen) normOver(x relay.Expr, axis int, axes ...int) relay.Expr {
 	mean := g.meanOver(g.other(x), axes...)
 	d := g.sub(x, mean)
-	v := g.add(g.meanOver(g.squared(g.other(d)), axes...), g.same(g.float, tensor.Shape{}, pick(g, 1e-5, 1e-3)))
+	variance := g.meanOver(g.squared(g.other(d)), axes...)
+	epsilon := pick(g, 1e-5, 1e-3)
+	if g.one(3) { // as JAX writes it, where it is not near 0
+		variance = g.sub(g.meanOver(g.squared(g.other(x)), axes...), g.squared(g.other(mean)))
+		epsilon = 0.5
+		if g.flip() {
+			variance = pick(g, g.unary("nn.relu", variance), g.mid(g.call("clip", &relay.ClipAttrs{AMin: 0, AMax: 0.25}, variance)))
+		}
+	}
+	v := g.add(variance, g.same(g.float, tensor.Shape{}, epsilon))
 	if g.flip() {
 		return g.scaledAlong(g.overRoot(d, v), axis)
 	}
 	s := g.unary("rsqrt", v)
 	if g.flip() {
 		s = g.mul(s, g.vectorAlong(x, axis))
+	}
+	if g.one(3) {
+		return g.mul(d, s)
 	}
 	shift := g.mul(g.other(mean), s)
 	if g.flip() {

@@ -36,6 +36,19 @@ var tensorFlowNormRows = []row{
 		s := g.call("rsqrt", nil, g.add(g.meanOver(g.mul(d, d), 1), g.scalar(1e-3)))
 		return g.sub(g.mul(x, s), g.mul(mean, s))
 	}},
+	{name: "as_jax_writes_it", why: "the variance as a difference of squares, cut at 0; axes are dropped and brought back", build: func(g *graph) relay.Expr {
+		x := g.input("x", 2, 8, 3)
+		over := func(e relay.Expr) relay.Expr { return g.call("mean", &relay.ReduceAttrs{Axis: []int{1}}, e) }
+		mean := over(x)
+		v := g.call("nn.relu", nil, g.sub(over(g.mul(x, x)), g.mul(mean, mean)))
+		s := g.mul(g.call("rsqrt", nil, g.add(g.reshape(v, 2, 1, 3), g.scalar(1e-3))), g.weights(8, 1))
+		return g.add(g.mul(g.sub(x, g.reshape(mean, 2, 1, 3)), s), g.weights(8, 1))
+	}},
+	{name: "sum_of_squares", why: "a sum of squares is no variance", keeps: true, build: func(g *graph) relay.Expr {
+		x := g.input("x", 2, 8)
+		mean := g.meanOver(x, 1)
+		return g.mul(g.sub(x, mean), g.call("rsqrt", nil, g.add(g.add(g.meanOver(g.mul(x, x), 1), g.mul(mean, mean)), g.scalar(1e-3))))
+	}},
 	{name: "another_mean", why: "the mean over another axis is not the one of the variance", keeps: true, build: func(g *graph) relay.Expr {
 		x := g.input("x", 2, 8)
 		d := g.sub(x, g.meanOver(x, 1))

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/texel-ml/texel/relay"
@@ -10,10 +11,14 @@ import (
 
 // RecognizeLayerNorm finds layer normalisation over one axis that is written as reductions.
 //
-//	d = x - mean(x); d / √(mean(d²) + ε)  →  layer_norm(x, 1, 0)
-//	s = 1 / √(mean(d²) + ε) [· γ]; x · s + ([β] - mean(x) · s), as TensorFlow writes it  →  the same, then · γ and + β
-//	layer_norm(x, 1, 0) · γ               →  layer_norm(x, γ, 0)
-//	layer_norm(x, γ, 0) + β               →  layer_norm(x, γ, β)
+//	d = x - mean(x); d / √(v + ε), v = mean(d²)        →  layer_norm(x, 1, 0)
+//	v = max(mean(x²) - mean(x)², 0), as JAX writes it  →  the same
+//	s = 1 / √(v + ε) [· γ]; d · s, or x · s + ([β] - mean(x) · s), as TensorFlow writes it  →  the same, then · γ and + β
+//	layer_norm(x, 1, 0) · γ                            →  layer_norm(x, γ, 0)
+//	layer_norm(x, γ, 0) + β                            →  layer_norm(x, γ, β)
+//
+// Axes that a mean drops may come back by a reshape. The variance of JAX loses digits where the mean is large, those of the
+// operator does not.
 func RecognizeLayerNorm(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
 	return rewrite("recognize-layer-norm", m, o, func(r *rewriter, c *relay.Call) (relay.Expr, error) {
 		return r.norm(c, func(axes []int, rank int) (string, int) {
@@ -25,14 +30,33 @@ func RecognizeLayerNorm(_ context.Context, m *relay.Module, o *Options) (*relay.
 	}, normScale, normCenter)
 }
 
-// meanOf matches the mean over axes that are kept.
-func meanOf(e relay.Expr) (x relay.Expr, axes []int, ok bool) {
-	c, ok := is(e, "mean")
+// statistic is a mean over some axes of x.
+type statistic struct {
+	x    relay.Expr
+	axes []int
+}
+
+func (s statistic) equal(o statistic) bool { return s.x == o.x && slices.Equal(s.axes, o.axes) }
+
+// meanOf matches the mean over axes that are kept, or dropped and brought back.
+func meanOf(e relay.Expr) (s statistic, ok bool) {
+	c, ok := is(unshaped(e), "mean")
 	if !ok {
-		return nil, nil, false
+		return s, false
 	}
 	a := c.Attrs.(*relay.ReduceAttrs)
-	return c.Args[0], axesOf(a.Axis, a.Exclude, len(relay.Tensor(c.Args[0]).Shape)), a.Keepdims
+	shape := relay.Tensor(c.Args[0]).Shape
+	s = statistic{c.Args[0], axesOf(a.Axis, a.Exclude, len(shape))}
+	return s, s.kept(e)
+}
+
+// kept reports whether e has the shape of the statistic with its axes kept.
+func (s statistic) kept(e relay.Expr) bool {
+	shape := relay.Tensor(s.x).Shape.Clone()
+	for _, axis := range s.axes {
+		shape[axis] = 1
+	}
+	return relay.Tensor(e).Shape.Equal(shape)
 }
 
 // rootOf matches √v below a quotient, or 1/√v; inverse says which.
@@ -72,67 +96,111 @@ func overRoot(c *relay.Call) (d, v relay.Expr) {
 	return d, v
 }
 
-// meanSquare matches mean(d²) + ε.
-func meanSquare(v relay.Expr) (d relay.Expr, axes []int, epsilon float64, ok bool) {
-	commuted(v, "add", func(a, b relay.Expr) bool {
+// squareOf matches d².
+func squareOf(e relay.Expr) (d relay.Expr, ok bool) {
+	c, isCall := e.(*relay.Call)
+	if !isCall || len(c.Args) == 0 {
+		return nil, false
+	}
+	n, k, power := powerOf(e, c.Args[0])
+	return c.Args[0], power && n == 2 && k == 1
+}
+
+// meanSquare matches mean(d²): the mean of d, over the same axes, is not part of it.
+func meanSquare(e relay.Expr) (s statistic, ok bool) {
+	s, ok = meanOf(e)
+	if !ok {
+		return s, false
+	}
+	s.x, ok = squareOf(s.x)
+	return s, ok
+}
+
+// overEpsilon calls f with both readings of v = a + ε until it is content.
+func overEpsilon(v relay.Expr, f func(a relay.Expr) bool) (epsilon float64, ok bool) {
+	ok = commuted(v, "add", func(a, b relay.Expr) bool {
 		e, known := number(b)
-		square, over, isMean := meanOf(a)
-		if !known || !isMean {
-			return false
-		}
-		if c, isCall := square.(*relay.Call); isCall && len(c.Args) > 0 {
-			if n, k, power := powerOf(square, c.Args[0]); power && n == 2 && k == 1 {
-				d, axes, epsilon, ok = c.Args[0], over, e, true
-			}
-		}
-		return ok
+		epsilon = e
+		return known && f(a)
 	})
-	return
+	return epsilon, ok
 }
 
 // deviation matches x - mean(x).
-func deviation(d relay.Expr) (x, mean relay.Expr, axes []int, ok bool) {
+func deviation(d relay.Expr) (s statistic, ok bool) {
 	c, ok := is(d, "subtract")
 	if !ok {
-		return nil, nil, nil, false
+		return s, false
 	}
-	x, axes, ok = meanOf(c.Args[1])
-	return x, c.Args[1], axes, ok && x == c.Args[0]
+	s, ok = meanOf(c.Args[1])
+	return s, ok && s.x == c.Args[0]
 }
 
-// varianceOf matches mean((x - mean(x))²) + ε, both over the same axes.
-func varianceOf(v relay.Expr) (x, mean, d relay.Expr, axes []int, epsilon float64, ok bool) {
-	d, axes, epsilon, ok = meanSquare(v)
-	if !ok {
-		return
+// varianceOf matches mean((x - mean(x))²) + ε and max(mean(x²) - mean(x)², 0) + ε.
+func varianceOf(v relay.Expr) (s statistic, epsilon float64, ok bool) {
+	epsilon, ok = overEpsilon(v, func(a relay.Expr) bool {
+		if square, is := meanSquare(a); is {
+			var centred bool
+			s, centred = deviation(square.x)
+			return centred && slices.Equal(s.axes, square.axes)
+		}
+		var is bool
+		s, is = differenceOfSquares(a)
+		return is
+	})
+	return s, epsilon, ok
+}
+
+// differenceOfSquares matches max(mean(x²) - mean(x)², 0), or without the maximum.
+func differenceOfSquares(e relay.Expr) (s statistic, ok bool) {
+	inner := unshaped(e)
+	if c, low, high, clipped := clipOf(inner); clipped && low == 0 && math.IsInf(high, 1) {
+		inner = unshaped(c.Args[0])
 	}
-	var over []int
-	x, mean, over, ok = deviation(d)
-	return x, mean, d, axes, epsilon, ok && slices.Equal(axes, over)
+	c, ok := is(inner, "subtract")
+	if !ok || !sameShape(c.Args[0], c.Args[1]) {
+		return s, false
+	}
+	of := func(e relay.Expr) (statistic, bool) { // its axes may be dropped here
+		m, ok := is(unshaped(e), "mean")
+		if !ok {
+			return statistic{}, false
+		}
+		a := m.Attrs.(*relay.ReduceAttrs)
+		return statistic{m.Args[0], axesOf(a.Axis, a.Exclude, len(relay.Tensor(m.Args[0]).Shape))}, true
+	}
+	squares, ok := of(c.Args[0])
+	mean, isSquare := squareOf(unshaped(c.Args[1]))
+	if !ok || !isSquare {
+		return s, false
+	}
+	s, ok = of(mean)
+	x, isSquare := squareOf(squares.x)
+	return s, ok && isSquare && s.equal(statistic{x, squares.axes}) && s.kept(e)
 }
 
 // norm finds a normalisation; which names its operator and the axis of its channels by the axes that it goes over.
 func (r *rewriter) norm(c *relay.Call, which func(axes []int, rank int) (name string, axis int)) (relay.Expr, error) {
 	if d, v := overRoot(c); d != nil {
-		x, _, centred, axes, epsilon, ok := varianceOf(v)
-		if !ok || centred != d {
+		s, epsilon, ok := varianceOf(v)
+		if from, centred := deviation(d); !ok || !centred || !from.equal(s) {
 			return nil, nil
 		}
-		return r.plainNorm(x, axes, epsilon, which)
+		return r.plainNorm(s, epsilon, which)
 	}
 	return r.affineNorm(c, which)
 }
 
 // plainNorm makes a normalisation without scale and offset.
-func (r *rewriter) plainNorm(x relay.Expr, axes []int, epsilon float64, which func(axes []int, rank int) (string, int)) (relay.Expr, error) {
-	t := relay.Tensor(x)
-	name, axis := which(axes, len(t.Shape))
+func (r *rewriter) plainNorm(s statistic, epsilon float64, which func(axes []int, rank int) (string, int)) (relay.Expr, error) {
+	t := relay.Tensor(s.x)
+	name, axis := which(s.axes, len(t.Shape))
 	if name == "" {
 		return nil, nil
 	}
 	n := t.Shape[axis]
 	r.note("%s was written as several operators", name)
-	return r.call(name, &relay.NormAttrs{Axis: axis, Epsilon: epsilon}, x, r.vector(t.DType, n, 1), r.vector(t.DType, n, 0))
+	return r.call(name, &relay.NormAttrs{Axis: axis, Epsilon: epsilon}, s.x, r.vector(t.DType, n, 1), r.vector(t.DType, n, 0))
 }
 
 // vector is a constant of n times v.
@@ -140,9 +208,51 @@ func (r *rewriter) vector(d tensor.DType, n int, v float64) *relay.Constant {
 	return r.constantAs(d, tensor.Shape{n}, slices.Repeat([]float64{v}, n))
 }
 
-// affineNorm matches x · s + (β - mean(x) · s) and x · s - mean(x) · s, s = 1/√(variance) or γ times it.
+// affineNorm matches (x - mean(x)) · s, x · s + (β - mean(x) · s) and x · s - mean(x) · s, s = 1/√(variance) · γ.
 func (r *rewriter) affineNorm(c *relay.Call, which func(axes []int, rank int) (string, int)) (relay.Expr, error) {
-	var scaled, shift, beta relay.Expr
+	of, factor, beta, ok := centredTimes(c)
+	if !ok {
+		return nil, nil
+	}
+	var gamma relay.Expr
+	v, inverse, ok := rootOf(factor)
+	if !ok {
+		commuted(factor, "multiply", func(a, b relay.Expr) bool {
+			v, inverse, ok = rootOf(a)
+			gamma = b
+			return ok
+		})
+	}
+	if !ok || !inverse {
+		return nil, nil
+	}
+	s, epsilon, ok := varianceOf(v)
+	if !ok || !s.equal(of) {
+		return nil, nil
+	}
+	y, err := r.plainNorm(s, epsilon, which)
+	for _, then := range []struct {
+		name string
+		by   relay.Expr
+	}{{"multiply", gamma}, {"add", beta}} {
+		if y == nil || err != nil || then.by == nil {
+			continue
+		}
+		y, err = r.call(then.name, nil, y, then.by)
+	}
+	return y, err
+}
+
+// centredTimes matches (x - mean(x)) · s, x · s - mean(x) · s and x · s + (β - mean(x) · s).
+func centredTimes(c *relay.Call) (of statistic, s, beta relay.Expr, ok bool) {
+	if commuted(c, "multiply", func(a, b relay.Expr) bool {
+		of, ok = deviation(a)
+		s = b
+		return ok
+	}) {
+		return of, s, nil, true
+	}
+	var scaled, shift relay.Expr
 	switch c.Op.Name {
 	case "subtract":
 		scaled, shift = c.Args[0], c.Args[1]
@@ -156,45 +266,17 @@ func (r *rewriter) affineNorm(c *relay.Call, which func(axes []int, rank int) (s
 		})
 	}
 	if scaled == nil {
-		return nil, nil
+		return of, nil, nil, false
 	}
-	var x, s relay.Expr
-	if !commuted(scaled, "multiply", func(a, b relay.Expr) bool {
-		x, s = a, b
+	ok = commuted(scaled, "multiply", func(x, factor relay.Expr) bool {
+		s = factor
 		return commuted(shift, "multiply", func(mean, again relay.Expr) bool {
-			from, _, isMean := meanOf(mean)
-			return again == b && isMean && from == a
+			var is bool
+			of, is = meanOf(mean)
+			return is && again == factor && of.x == x
 		})
-	}) {
-		return nil, nil
-	}
-	var gamma relay.Expr
-	v, inverse, ok := rootOf(s)
-	if !ok {
-		commuted(s, "multiply", func(a, b relay.Expr) bool {
-			v, inverse, ok = rootOf(a)
-			gamma = b
-			return ok
-		})
-	}
-	if !ok || !inverse {
-		return nil, nil
-	}
-	from, mean, _, axes, epsilon, ok := varianceOf(v)
-	if !ok || from != x || !commuted(shift, "multiply", func(a, _ relay.Expr) bool { return a == mean }) {
-		return nil, nil
-	}
-	y, err := r.plainNorm(x, axes, epsilon, which)
-	for _, then := range []struct {
-		name string
-		by   relay.Expr
-	}{{"multiply", gamma}, {"add", beta}} {
-		if y == nil || err != nil || then.by == nil {
-			continue
-		}
-		y, err = r.call(then.name, nil, y, then.by)
-	}
-	return y, err
+	})
+	return of, s, beta, ok
 }
 
 // normed is a normalisation that a scale and an offset may join.

@@ -20,13 +20,18 @@ func rootMeanSquare(r *rewriter, c *relay.Call) (relay.Expr, error) {
 	if x == nil {
 		return nil, nil
 	}
-	d, axes, epsilon, ok := meanSquare(v)
-	if !ok || d != x || len(axes) != 1 {
+	var of statistic
+	epsilon, ok := overEpsilon(v, func(a relay.Expr) bool {
+		var is bool
+		of, is = meanSquare(a)
+		return is
+	})
+	if !ok || of.x != x || len(of.axes) != 1 {
 		return nil, nil
 	}
 	t := relay.Tensor(x)
 	r.note("nn.rms_norm was written as several operators")
-	return r.call("nn.rms_norm", &relay.RMSNormAttrs{Axis: axes[0], Epsilon: epsilon}, x, r.vector(t.DType, t.Shape[axes[0]], 1))
+	return r.call("nn.rms_norm", &relay.RMSNormAttrs{Axis: of.axes[0], Epsilon: epsilon}, x, r.vector(t.DType, t.Shape[of.axes[0]], 1))
 }
 
 func rmsScale(r *rewriter, c *relay.Call) (to relay.Expr, err error) {
