@@ -72,6 +72,9 @@ func Compile(ctx context.Context, path string, opts Options) (c *Compiled, err e
 	if err := checkValues(opts.Values); err != nil {
 		return nil, err
 	}
+	if opts.MaxTrips < 0 {
+		return nil, diag.Invalid("options", "max-trips", "wanted a number from 0, found %d", opts.MaxTrips)
+	}
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
@@ -110,7 +113,7 @@ func Import(ctx context.Context, path string, opts Options, notes *diag.Notes) (
 	default:
 		return nil, diag.Invalid("import", path, "wanted a .onnx, .tflite or .relay model, found %q", filepath.Base(path))
 	}
-	m, list, err := onnx.Import(ctx, path, onnx.Options{InputShapes: opts.InputShapes, Dims: opts.Dims, Values: opts.Values, FreezeDefaults: opts.FreezeDefaults})
+	m, list, err := onnx.Import(ctx, path, onnx.Options{InputShapes: opts.InputShapes, Dims: opts.Dims, Values: opts.Values, MaxTrips: opts.MaxTrips, FreezeDefaults: opts.FreezeDefaults})
 	for _, n := range list {
 		notes.Append(n)
 	}
@@ -188,6 +191,9 @@ func (o Options) Settings() []artifact.Setting {
 	for name, v := range o.Values {
 		sum := sha256.Sum256(v.Data)
 		set("value."+name, fmt.Sprintf("%v %v %x", v.DType, v.Shape, sum[:8]))
+	}
+	if o.MaxTrips > 0 {
+		set("max-trips", strconv.Itoa(o.MaxTrips))
 	}
 	if o.FreezeDefaults {
 		set("freeze-defaults", "true")

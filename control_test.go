@@ -2,6 +2,7 @@ package texel
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -101,22 +102,24 @@ func TestStateIsWrittenInPlace(t *testing.T) {
 	}
 }
 
-// checked compiles m for this machine, checks each layer of a run and the outputs, and returns what the run gave.
-func checked(t *testing.T, m *relay.Module, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, *Report) {
+// checked compiles m for a device, checks each layer of a run and the outputs, and returns what the run gave.
+func checked(t *testing.T, m *relay.Module, device string, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, *Report) {
 	t.Helper()
 	require.NoError(t, relay.Verify(m))
-	host, err := parseTargets([]string{"host"})
+	name, err := DeviceTarget(device)
+	require.NoError(t, err)
+	to, err := parseTargets([]string{name})
 	require.NoError(t, err)
 	j := &job{opts: Options{Verify: true}, notes: &diag.Notes{}}
-	v, err := j.variant(context.Background(), m, host[0])
+	v, err := j.variant(context.Background(), m, to[0])
 	require.NoError(t, err)
 	c := &Compiled{source: m, variants: []*variant{v}, header: artifact.Header{Model: artifact.Model{Name: "test", Digest: fingerprint(m.Main())}}}
-	report, err := c.Check(context.Background(), CheckOptions{Inputs: inputs})
+	report, err := c.Check(context.Background(), CheckOptions{Device: device, Inputs: inputs})
 	require.NoError(t, err)
 	require.NoError(t, report.Err(), "%v\n%v", report, relay.Print(v.module))
 	path := t.TempDir() + "/m.texel"
 	require.NoError(t, c.WriteFile(path))
-	model, err := Load(path, LoadOptions{})
+	model, err := Load(path, LoadOptions{Device: device})
 	require.NoError(t, err)
 	defer model.Close()
 	out, err := model.Run(context.Background(), inputs)
@@ -161,7 +164,7 @@ func TestLoopsRun(t *testing.T) {
 		{5, 100, false, 0, 1, []int64{}},
 		{0, 100, true, 0, 1, []int64{}},
 	} {
-		out, _ := checked(t, m, map[string]*tensor.Tensor{"n": integer(c.n), "limit": integer(c.limit), "go": boolean(c.begins), "a0": integer(0), "b0": integer(1)})
+		out, _ := checked(t, m, "cpu", map[string]*tensor.Tensor{"n": integer(c.n), "limit": integer(c.limit), "go": boolean(c.begins), "a0": integer(0), "b0": integer(1)})
 		require.Equal(t, integer(c.a), out["a"])
 		require.Equal(t, integer(c.b), out["b"])
 		require.Equal(t, c.as, append([]int64{}, tensor.View[int64](out["as"])...))
@@ -268,7 +271,11 @@ func (w *wild) loopStep() {
 
 // TestRandomControlFlow compiles random programs of branches and loops, checks each layer, and the outputs.
 func TestRandomControlFlow(t *testing.T) {
-	for seed := range uint64(25) {
+	devices := []string{"cpu", "cpu", "cpu"}
+	if _, err := DeviceTarget("opencl"); !errors.Is(err, diag.ErrMissing) {
+		devices = append(devices, "opencl")
+	}
+	for seed := range uint64(24) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		w := &wild{graph: newGraph(t), r: r}
 		x, y := w.v("x", 2, 3), w.v("y", 2, 3)
@@ -280,7 +287,7 @@ func TestRandomControlFlow(t *testing.T) {
 		w.step()
 		m := w.module(w.tuple(w.values[len(w.values)-1], w.values[len(w.values)-2], w.pick()), []string{"p", "q", "r"}, x, y)
 		t.Logf("seed %d", seed)
-		_, report := checked(t, m, map[string]*tensor.Tensor{"x": normal(r, 2, 3), "y": normal(r, 2, 3)})
+		_, report := checked(t, m, devices[int(seed)%len(devices)], map[string]*tensor.Tensor{"x": normal(r, 2, 3), "y": normal(r, 2, 3)})
 		for _, o := range report.Outputs {
 			require.Zero(t, o.Wrong, "%v", report) // also those behind a condition on floats: no seed comes near a tie
 		}

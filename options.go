@@ -21,6 +21,9 @@ type Options struct {
 	// Values binds inputs to constants, for shapes, axes and other values that must be known at compile time. A bound
 	// input is no input of the compiled model.
 	Values map[string]*tensor.Tensor
+	// MaxTrips bounds the rounds of a loop that collects values and whose number of rounds is known only when the model runs;
+	// the collected values have room for as many. More are an error of the run. 0 is no bound, and refuses such a loop.
+	MaxTrips int
 	// FreezeDefaults makes constants of inputs that have a default value in the model.
 	FreezeDefaults bool
 

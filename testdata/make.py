@@ -67,6 +67,31 @@ def main():
          [("x", F, [33, 17])], [("q", float8, [33, 17]), ("y", int4, [17, 21]), ("z", F, [17, 3])],
          [weights("w", 33, 21), numpy_helper.from_array(np.float32(0.3), "s8"), numpy_helper.from_array(np.float32(0.5), "s4"),
           ints("picked", 5, 0, 20)], opset=25, ir=11)
+    control()
+
+
+def control():
+    """Models whose course is known only when they run."""
+    n, v, B = helper.make_node, helper.make_tensor_value_info, TensorProto.BOOL
+    number = lambda name, value, t=np.int64: numpy_helper.from_array(np.array(value, t), name)
+    # the Collatz sequence: halves even numbers and takes 3 n + 1 of odd ones, until 1 comes
+    halve = helper.make_graph([n("Div", ["k", "two"], ["half"])], "even", [], [v("half", I, [])])
+    grow = helper.make_graph([n("Mul", ["k", "three"], ["triple"]), n("Add", ["triple", "one"], ["more"])], "odd", [], [v("more", I, [])])
+    body = helper.make_graph([n("Mod", ["k", "two"], ["rest"]), n("Equal", ["rest", "zero"], ["even"]),
+                              n("If", ["even"], ["next"], "parity", then_branch=halve, else_branch=grow),
+                              n("Equal", ["next", "one"], ["done"]), n("Not", ["done"], ["goes"])], "body",
+                             [v("i", I, []), v("go", B, []), v("k", I, [])], [v("goes", B, []), v("next", I, []), v("next", I, [])])
+    save("collatz", [n("Equal", ["n", "one"], ["is_one"]), n("Not", ["is_one"], ["begins"]),
+                     n("Loop", ["", "begins", "n"], ["last", "sequence"], "steps", body=body)],
+         [("n", I, [])], [("last", I, []), ("sequence", I, ["steps"])], [number("zero", 0), number("one", 1), number("two", 2), number("three", 3)])
+    # adds a step to x while that is below 1, which may be always
+    body = helper.make_graph([n("Add", ["s", "step"], ["t"]), n("Less", ["t", "bound"], ["goes"])], "body",
+                             [v("i", I, []), v("go", B, []), v("s", F, [])], [v("goes", B, []), v("t", F, [])])
+    save("walk", [n("Less", ["x", "bound"], ["begins"]), n("Loop", ["", "begins", "x"], ["y"], "walk", body=body)],
+         [("x", F, []), ("step", F, [])], [("y", F, [])], [number("bound", 1, np.float32)])
+    save("lstm", [n("LSTM", ["x", "w", "r", "b", "lens"], ["y", "h", "c"], "lstm", hidden_size=5, direction="bidirectional")],
+         [("x", F, [50, 2, 3]), ("lens", TensorProto.INT32, [2])], [("y", F, [50, 2, 2, 5]), ("h", F, [2, 2, 5]), ("c", F, [2, 2, 5])],
+         [weights("w", 2, 20, 3), weights("r", 2, 20, 5, seed=2), weights("b", 2, 40, seed=3)])
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ func (c *caseRun) compileAndRun(ctx context.Context, given, values map[string]*t
 	if err != nil {
 		return nil, err
 	}
-	opts := texel.Options{Targets: []string{to}, OptLevel: level, Values: values, InputShapes: map[string][]int{}, Workers: 1}
+	opts := texel.Options{Targets: []string{to}, OptLevel: level, MaxTrips: c.MaxTrips, Values: values, InputShapes: map[string][]int{}, Workers: 1}
 	steps := 1
 	for name, t := range given {
 		shape, n := c.stepShape(name, t)

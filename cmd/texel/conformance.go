@@ -25,6 +25,7 @@ const caseLimit = 60 * time.Second
 type conformanceFlags struct {
 	device   deviceFlags
 	optLevel string
+	maxTrips int
 	match    string
 	scope    string
 	json     bool
@@ -37,6 +38,7 @@ type request struct {
 	Device   string    `json:"device"`
 	Threads  int       `json:"threads"`
 	OptLevel string    `json:"opt_level"`
+	MaxTrips int       `json:"max_trips,omitempty"`
 }
 
 // caseResult is what came of a case.
@@ -61,6 +63,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 	}
 	f.device.add(c)
 	c.Flags().StringVar(&f.optLevel, "opt-level", "3", "0 to 3")
+	c.Flags().IntVar(&f.maxTrips, "max-trips", 0, "as in compile")
 	c.Flags().StringVar(&f.match, "match", "", "only cases whose name matches this regular expression")
 	c.Flags().StringVar(&f.scope, "scope", "", "only cases of these scopes, core,lowp; one that is unsupported is then an error")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
@@ -107,7 +110,7 @@ func (a *app) runCases(ctx context.Context, cases []*testCase, f *conformanceFla
 			w := &worker{app: a}
 			defer w.stop()
 			for i := range next {
-				r := w.run(ctx, &request{Case: cases[i], Device: f.device.device, Threads: f.device.threads, OptLevel: f.optLevel})
+				r := w.run(ctx, &request{Case: cases[i], Device: f.device.device, Threads: f.device.threads, OptLevel: f.optLevel, MaxTrips: f.maxTrips})
 				r.Name, r.Scope = cases[i].Name, cases[i].Scope
 				mu.Lock()
 				results[i] = r

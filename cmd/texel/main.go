@@ -202,7 +202,7 @@ func artifactOrModel(c *cobra.Command, given []string) error {
 	if err := args("an artifact or a model")(c, given); err != nil || !isArtifact(given[0]) {
 		return err
 	}
-	for _, flag := range []string{"input-shape", "dim", "opt-level", "precision", "keep-float32", "fast-math"} {
+	for _, flag := range []string{"input-shape", "dim", "max-trips", "opt-level", "precision", "keep-float32", "fast-math"} {
 		if c.Flags().Changed(flag) {
 			return usage("--%s is for compiling, and %s is compiled", flag, given[0])
 		}

@@ -24,6 +24,7 @@ type modelFlags struct {
 	target      string
 	inputShapes []string
 	dims        []string
+	maxTrips    int
 	optLevel    string
 	precision   string
 	keepWide    string
@@ -36,6 +37,7 @@ type modelFlags struct {
 func (f *modelFlags) add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.inputShapes, "input-shape", nil, "shape of an input, name=1,3,224,224")
 	c.Flags().StringArrayVar(&f.dims, "dim", nil, "extent of a named dimension, batch=1")
+	c.Flags().IntVar(&f.maxTrips, "max-trips", 0, "rounds of a loop that collects values, where only a run knows their number")
 	c.Flags().StringVar(&f.optLevel, "opt-level", "3", "0 to 3: how much the graph is optimised")
 	c.Flags().StringVar(&f.precision, "precision", "float32", "float32, float16, bfloat16 or mixed: in which type values and weights are kept")
 	c.Flags().StringVar(&f.keepWide, "keep-float32", "", "REGEXP of the names of operators that --precision leaves in float32")
@@ -45,7 +47,7 @@ func (f *modelFlags) add(c *cobra.Command) {
 
 // options returns what the flags say. given are inputs whose shapes bind what the model leaves open.
 func (f *modelFlags) options(given map[string]*tensor.Tensor) (texel.Options, error) {
-	o := texel.Options{FastMath: f.fastMath, KeepIR: f.keepIR, Workers: f.workers, InputShapes: map[string][]int{}, Dims: map[string]int{}}
+	o := texel.Options{MaxTrips: f.maxTrips, FastMath: f.fastMath, KeepIR: f.keepIR, Workers: f.workers, InputShapes: map[string][]int{}, Dims: map[string]int{}}
 	var err error
 	if o.OptLevel, err = texel.ParseOptLevel(f.optLevel); err != nil {
 		return o, usageError{err}
@@ -69,6 +71,9 @@ func (f *modelFlags) options(given map[string]*tensor.Tensor) (texel.Options, er
 	}
 	if f.workers < 0 {
 		return o, usage("--jobs wants a number from 0, found %d", f.workers)
+	}
+	if f.maxTrips < 0 {
+		return o, usage("--max-trips wants a number from 0, found %d", f.maxTrips)
 	}
 	for _, s := range f.dims {
 		name, value, _ := strings.Cut(s, "=")
