@@ -20,6 +20,7 @@ import (
 //	Σ x / n over the n elements summed           →  mean(x)
 //	an operand of equal elements                 →  one element, where the other one has the result's shape
 //	prelu(x, v) with equal elements              →  leaky_relu(x, v)
+//	max(x, 0), min(max(x, low), high)            →  relu(x), clip(x)
 //	tile of axes of extent 1                     →  broadcast_to
 //	reshape that gives a reduction its axes back →  the reduction with kept axes
 //	batch_matmul, reductions over axes from the end or all but some → matmul, axes from the front
@@ -32,7 +33,7 @@ func Canonicalize(_ context.Context, m *relay.Module, o *Options) (*relay.Module
 	if err != nil {
 		return nil, err
 	}
-	return r.settle(m, constantRight, subtraction, division, uniform, factors1, powers, meanOfSum, slopes, tiles, productForm, reducedAxes, keptAxes)
+	return r.settle(m, constantRight, subtraction, division, uniform, factors1, powers, meanOfSum, slopes, bounds, tiles, productForm, reducedAxes, keptAxes)
 }
 
 // mirrored is the operator that gives the same with its operands exchanged.
@@ -206,6 +207,47 @@ func slopes(r *rewriter, c *relay.Call) (relay.Expr, error) {
 		return nil, nil
 	}
 	return r.call("nn.leaky_relu", &relay.AlphaAttrs{Alpha: v}, c.Args[0])
+}
+
+// bounds makes relu and clip of minimum and maximum with constants.
+func bounds(r *rewriter, c *relay.Call) (relay.Expr, error) {
+	if t := relay.Tensor(c); t == nil || !t.DType.IsFloat() {
+		return nil, nil
+	}
+	var x relay.Expr
+	var v float64
+	found := func(name string, e relay.Expr) bool {
+		return commuted(e, name, func(a, b relay.Expr) bool {
+			k, ok := number(b)
+			if ok = ok && !math.IsNaN(k) && sameShape(a, e); ok {
+				x, v = a, k
+			}
+			return ok
+		})
+	}
+	switch {
+	case found("maximum", c):
+		switch {
+		case v == 0:
+			return r.call("nn.relu", nil, x)
+		case math.IsInf(v, -1):
+			return x, nil
+		}
+		return r.call("clip", &relay.ClipAttrs{AMin: v, AMax: math.Inf(1)}, x)
+	case found("minimum", c):
+		high := v
+		if math.IsInf(high, 1) {
+			return x, nil
+		}
+		if inner, ok := is(x, "clip"); ok && inner.Attrs.(*relay.ClipAttrs).AMax >= high {
+			return r.call("clip", &relay.ClipAttrs{AMin: inner.Attrs.(*relay.ClipAttrs).AMin, AMax: high}, inner.Args[0])
+		}
+		if inner, ok := is(x, "nn.relu"); ok && high >= 0 {
+			return r.call("clip", &relay.ClipAttrs{AMin: 0, AMax: high}, inner.Args[0])
+		}
+		return r.call("clip", &relay.ClipAttrs{AMin: math.Inf(-1), AMax: high}, x)
+	}
+	return nil, nil
 }
 
 func tiles(r *rewriter, c *relay.Call) (relay.Expr, error) {

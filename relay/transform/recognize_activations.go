@@ -17,10 +17,8 @@ import (
 //	log(1 + e^x)                              →  softplus(x)
 //	x · tanh(softplus(x))                     →  mish(x)
 //	max(x, α·x), where(x < 0, α·x, x)         →  leaky_relu(x)
-//	max(x, 0)                                 →  relu(x)
-//	min(max(x, low), high)                    →  clip(x)
 func RecognizeActivations(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
-	return rewrite("recognize-activations", m, o, bounds, hardSigmoid, hardSwish, swish, gelu, softplus, mish, leakyRelu)
+	return rewrite("recognize-activations", m, o, hardSigmoid, hardSwish, swish, gelu, softplus, mish, leakyRelu)
 }
 
 // activation makes the call of an activation and notes it.
@@ -29,48 +27,7 @@ func (r *rewriter) activation(name string, attrs any, x relay.Expr) (relay.Expr,
 	return r.call(name, attrs, x)
 }
 
-// bounds makes relu and clip of minimum and maximum with constants.
-func bounds(r *rewriter, c *relay.Call) (relay.Expr, error) {
-	if t := relay.Tensor(c); t == nil || !t.DType.IsFloat() {
-		return nil, nil
-	}
-	var x relay.Expr
-	var v float64
-	found := func(name string, e relay.Expr) bool {
-		return commuted(e, name, func(a, b relay.Expr) bool {
-			k, ok := number(b)
-			if ok = ok && !math.IsNaN(k) && sameShape(a, e); ok {
-				x, v = a, k
-			}
-			return ok
-		})
-	}
-	switch {
-	case found("maximum", c):
-		switch {
-		case v == 0:
-			return r.call("nn.relu", nil, x)
-		case math.IsInf(v, -1):
-			return x, nil
-		}
-		return r.call("clip", &relay.ClipAttrs{AMin: v, AMax: math.Inf(1)}, x)
-	case found("minimum", c):
-		high := v
-		if math.IsInf(high, 1) {
-			return x, nil
-		}
-		if inner, ok := is(x, "clip"); ok && inner.Attrs.(*relay.ClipAttrs).AMax >= high {
-			return r.call("clip", &relay.ClipAttrs{AMin: inner.Attrs.(*relay.ClipAttrs).AMin, AMax: high}, inner.Args[0])
-		}
-		if inner, ok := is(x, "nn.relu"); ok && high >= 0 {
-			return r.call("clip", &relay.ClipAttrs{AMin: 0, AMax: high}, inner.Args[0])
-		}
-		return r.call("clip", &relay.ClipAttrs{AMin: math.Inf(-1), AMax: high}, x)
-	}
-	return nil, nil
-}
-
-// relu6 matches clip(x, 0, 6), or with other bounds.
+// clipped matches clip(x, low, high).
 func clipped(e relay.Expr, low, high float64) (relay.Expr, bool) {
 	c, ok := is(e, "clip")
 	if !ok {

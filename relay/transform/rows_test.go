@@ -259,19 +259,6 @@ var foldRows = []row{
 }
 
 var activationRows = []row{
-	{name: "relu", why: "max(x, 0)", build: func(g *graph) relay.Expr {
-		return g.call("maximum", nil, g.scalar(0), g.input("x", 5))
-	}},
-	{name: "relu6", why: "min(max(x, 0), 6)", build: func(g *graph) relay.Expr {
-		return g.call("minimum", nil, g.call("maximum", nil, g.input("x", 5), g.scalar(0)), g.scalar(6))
-	}},
-	{name: "no_bounds", why: "max(x, -∞), min(x, ∞)", build: func(g *graph) relay.Expr {
-		x := g.call("maximum", nil, g.call("exp", nil, g.input("x", 5)), g.scalar(math.Inf(-1)))
-		return g.call("tanh", nil, g.call("minimum", nil, x, g.scalar(math.Inf(1))))
-	}},
-	{name: "clip_with_crossed_bounds", why: "the minimum wins where the bounds cross: two clips", build: func(g *graph) relay.Expr {
-		return g.call("minimum", nil, g.call("nn.relu", nil, g.input("x", 5)), g.scalar(-1))
-	}},
 	{name: "hard_sigmoid", why: "clip(x + 3, 0, 6) / 6", build: func(g *graph) relay.Expr {
 		return g.div(g.clip(g.add(g.input("x", 5), g.scalar(3)), 0, 6), g.scalar(6))
 	}},

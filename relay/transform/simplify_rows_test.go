@@ -89,6 +89,19 @@ var canonicalRows = []row{
 		y := g.call("nn.batch_matmul", nil, g.input("x", 2, 3, 4), g.input("y", 2, 5, 4))
 		return g.call("max", &relay.ReduceAttrs{Axis: []int{0}, Exclude: true}, y)
 	}},
+	{name: "relu", why: "max(x, 0)", build: func(g *graph) relay.Expr {
+		return g.call("maximum", nil, g.scalar(0), g.input("x", 5))
+	}},
+	{name: "relu6", why: "min(max(x, 0), 6)", build: func(g *graph) relay.Expr {
+		return g.call("minimum", nil, g.call("maximum", nil, g.input("x", 5), g.scalar(0)), g.scalar(6))
+	}},
+	{name: "no_bounds", why: "max(x, -∞), min(x, ∞)", build: func(g *graph) relay.Expr {
+		x := g.call("maximum", nil, g.call("exp", nil, g.input("x", 5)), g.scalar(math.Inf(-1)))
+		return g.call("tanh", nil, g.call("minimum", nil, x, g.scalar(math.Inf(1))))
+	}},
+	{name: "clip_with_crossed_bounds", why: "the minimum wins where the bounds cross: two clips", build: func(g *graph) relay.Expr {
+		return g.call("minimum", nil, g.call("nn.relu", nil, g.input("x", 5)), g.scalar(-1))
+	}},
 	{name: "kept_axes", why: "axes that a reduction drops and a reshape brings back", build: func(g *graph) relay.Expr {
 		return g.sub(g.input("x", 2, 3), g.reshape(g.call("max", &relay.ReduceAttrs{Axis: []int{1}}, g.input("y", 2, 3)), 2, 1))
 	}},
