@@ -185,6 +185,7 @@ func simplePatterns() map[string]func(g *Gen) relay.Expr {
 			}
 			return g.get(g.tuple(x, g.unary("negative", x)), g.n(2))
 		},
+		"remove-copies": (*Gen).turns,
 		"fold-constants": func(g *Gen) relay.Expr {
 			shape := g.shape(g.n(3))
 			k := g.binary("add", g.constant(g.float, shape), g.constant(g.float, shape))

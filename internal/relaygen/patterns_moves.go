@@ -218,3 +218,32 @@ func (g *Gen) blocks() relay.Expr {
 	}
 	return turn(g.exactly(g.float, []int{n, h, w, b * b * c}), []int{n, h, w, b, b, c}, []int{0, 1, 3, 2, 4, 5}, []int{n, h * b, w * b, c})
 }
+
+// turns are transposes and reshapes in turn, most of which only add or drop axes of extent 1.
+func (g *Gen) turns() relay.Expr {
+	x := g.want(func(t *relay.TensorType) bool { return len(t.Shape) >= 2 && len(t.Shape) <= 4 }, func() relay.Expr {
+		return g.leaf(g.float, append(tensor.Shape{1}, g.list(g.from(1, 3), 1, 3)...))
+	})
+	for range g.from(2, 5) {
+		shape := relay.Tensor(x).Shape
+		if g.flip() {
+			x = g.mid(g.call("transpose", &relay.TransposeAttrs{Axes: g.permutation(len(shape))}, x))
+			continue
+		}
+		next := []int{}
+		for _, d := range shape {
+			if d != 1 || g.flip() {
+				next = append(next, d)
+			}
+		}
+		if len(next) < 5 {
+			at := g.n(len(next) + 1)
+			next = slices.Insert(next, at, 1)
+		}
+		if g.miss() {
+			next = g.factored(shape.Elems())
+		}
+		x = g.mid(g.reshaped(x, next...))
+	}
+	return x
+}

@@ -37,6 +37,7 @@ func Passes() []Pass {
 		{"combine-parallel", "convolutions and dense layers of one operand become one where that is cheaper; behind the folds, which make their biases", CombineParallel},
 		{"eliminate-common-subexpressions", "equal nodes become one; behind the rewrites, which make equal nodes", EliminateCommonSubexpressions},
 		{"assign", "algorithms, layouts and half precision are chosen for the whole graph at once, with what copies cost; the last pass that changes operators", Assign},
+		{"remove-copies", "a copy to a layout may cancel with moves of the model", RemoveCopies},
 		{"pack-weights", "copies of weights to the layouts chosen are made now and not when the model runs", PackWeights},
 		{"fuse-ops", "groups operators into the functions that become kernels", FuseOps},
 		{"fuse-blocks", "convolutions whose tensors between them take the most memory become one function; behind fuse-ops, whose functions it joins", FuseBlocks},

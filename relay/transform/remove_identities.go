@@ -14,6 +14,7 @@ import (
 //	copy(x), cast to the same type, x · 1, clip without bounds                →  x
 //	reshape, squeeze and expand_dims                                         →  one reshape, or x
 //	transpose(transpose(x))                                                  →  one transpose, or x
+//	transposes between reshapes that add or drop axes of extent 1            →  reshape, transpose, reshape, or fewer
 //	a slice of everything, a pad by nothing, concatenate of one, split in one →  x
 //	field i of a tuple                                                       →  that field
 func RemoveIdentities(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
@@ -54,9 +55,15 @@ func (r *rewriter) identity(c *relay.Call) (relay.Expr, error) {
 			return c.Args[0], nil
 		}
 	case "reshape", "squeeze", "expand_dims":
-		return r.reshaped(c)
+		if to, err := r.reshaped(c); to != nil || err != nil {
+			return to, err
+		}
+		return r.turned(c)
 	case "transpose":
-		return r.transposed(c)
+		if to, err := r.transposed(c); to != nil || err != nil {
+			return to, err
+		}
+		return r.turned(c)
 	case "concatenate":
 		if t, ok := c.Args[0].(*relay.Tuple); ok && len(t.Fields) == 1 {
 			return t.Fields[0], nil
@@ -161,4 +168,83 @@ func (r *rewriter) transposed(c *relay.Call) (relay.Expr, error) {
 		return nil, nil
 	}
 	return r.call("transpose", &relay.TransposeAttrs{Axes: perm}, from)
+}
+
+// turned joins transposes with reshapes between them that only add or drop axes of extent 1. What counts is the order of the
+// other axes.
+func (r *rewriter) turned(c *relay.Call) (relay.Expr, error) {
+	var chain []*relay.Call // the last first
+	transposes := 0
+	x := relay.Expr(c)
+	for {
+		m, ok := x.(*relay.Call)
+		if !ok || m.Op == nil || m.Op.Name != "transpose" && (m.Op.Name != "reshape" || unshaped(m) == x) {
+			break
+		}
+		if m.Op.Name == "transpose" {
+			transposes++
+		}
+		chain, x = append(chain, m), m.Args[0]
+	}
+	if transposes == 0 || len(chain) < 2 {
+		return nil, nil
+	}
+	order := wideAxes(relay.Tensor(x).Shape) // axes of x, in the order in which they lie
+	for _, m := range slices.Backward(chain) {
+		if m.Op.Name == "transpose" {
+			order = turnedOrder(order, m)
+		}
+	}
+	out := relay.Tensor(c).Shape
+	if slices.IsSorted(order) {
+		return r.inShape(x, out)
+	}
+	if transposes == 1 { // there is no better form
+		return nil, nil
+	}
+	from := relay.Tensor(x).Shape
+	wide := wideAxes(from)
+	x, err := r.inShape(x, unitless(from))
+	if err != nil {
+		return nil, err
+	}
+	for i, axis := range order {
+		order[i] = slices.Index(wide, axis)
+	}
+	if x, err = r.call("transpose", &relay.TransposeAttrs{Axes: order}, x); err != nil {
+		return nil, err
+	}
+	return r.inShape(x, out)
+}
+
+// wideAxes lists the axes that are not of extent 1.
+func wideAxes(shape tensor.Shape) []int {
+	axes := []int{}
+	for axis, d := range shape {
+		if d != 1 {
+			axes = append(axes, axis)
+		}
+	}
+	return axes
+}
+
+// turnedOrder is the order of wide axes behind a transpose, from that before it.
+func turnedOrder(order []int, m *relay.Call) []int {
+	shape := relay.Tensor(m.Args[0]).Shape
+	wide := wideAxes(shape)
+	next := make([]int, 0, len(order))
+	for _, axis := range relay.Permutation(m.Attrs.(*relay.TransposeAttrs).Axes, len(shape)) {
+		if i := slices.Index(wide, axis); i >= 0 {
+			next = append(next, order[i])
+		}
+	}
+	return next
+}
+
+// inShape reshapes x, where it has another shape.
+func (r *rewriter) inShape(x relay.Expr, shape []int) (relay.Expr, error) {
+	if relay.Tensor(x).Shape.Equal(shape) {
+		return x, nil
+	}
+	return r.call("reshape", &relay.ReshapeAttrs{NewShape: slices.Clone(shape)}, x)
 }

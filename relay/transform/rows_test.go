@@ -129,7 +129,7 @@ func TestPassesRewriteRows(t *testing.T) {
 		"canonicalize": canonicalRows, "simplify-expr": exprRows, "simplify-moves": moveRows, "fast-math": fastRows, "flatten-atrous-conv": atrousRows,
 		"recognize-instance-norm": instanceNormRows, "recognize-group-norm": groupNormRows, "recognize-rms-norm": rmsNormRows,
 		"recognize-depth-to-space": depthRows, "combine-parallel": parallelRows,
-		"recognize-softmax": softmaxRows}
+		"recognize-softmax": softmaxRows, "remove-copies": copyRows}
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
@@ -222,6 +222,17 @@ var identityRows = []row{
 	}},
 	{name: "transpose_of_units", why: "moving axes of extent 1 moves no element", build: func(g *graph) relay.Expr {
 		return g.transpose(g.input("x", 1, 3, 1, 4), 1, 2, 0, 3)
+	}},
+	{name: "turned_back", why: "an axis of extent 1 comes and goes between a transpose and its inverse", build: func(g *graph) relay.Expr {
+		x := g.reshape(g.transpose(g.input("x", 1, 1, 6, 4), 0, 3, 1, 2), 1, 4, 6)
+		return g.call("exp", nil, g.transpose(x, 0, 2, 1))
+	}},
+	{name: "turned_twice", why: "two transposes with a reshape of units between them are one", build: func(g *graph) relay.Expr {
+		return g.transpose(g.reshape(g.transpose(g.input("x", 2, 1, 3, 4), 0, 3, 1, 2), 2, 4, 3), 2, 0, 1)
+	}},
+	{name: "turned_once", why: "one transpose stays, and so does a reshape that splits an axis", keeps: true, build: func(g *graph) relay.Expr {
+		x := g.reshape(g.transpose(g.input("x", 2, 1, 3, 4), 0, 3, 1, 2), 2, 4, 3)
+		return g.tuple(x, g.transpose(g.reshape(g.transpose(g.input("z", 2, 3, 4), 0, 2, 1), 2, 2, 2, 3), 0, 2, 1, 3))
 	}},
 	{name: "slice_pad_concat", why: "a slice of everything, a pad by nothing, the join of one", build: func(g *graph) relay.Expr {
 		x := g.input("x", 2, 3)
@@ -525,5 +536,14 @@ var packRows = []row{
 	}},
 	{name: "of_an_input", why: "an input's layout changes when the model runs", keeps: true, build: func(g *graph) relay.Expr {
 		return g.call("layout_transform", &relay.LayoutTransformAttrs{SrcLayout: "NCHW", DstLayout: "NHWC"}, g.input("x", 1, 3, 2, 2))
+	}},
+}
+
+var copyRows = []row{
+	{name: "of_a_layout", why: "channels innermost for a convolution, outermost for the model, innermost again", build: func(g *graph) relay.Expr {
+		attrs := g.ops.Lookup("nn.conv2d").NewAttrs().(*relay.ConvAttrs)
+		attrs.DataLayout, attrs.OutLayout = "NHWC", "NHWC"
+		y := g.call("nn.conv2d", attrs, g.input("x", 1, 1, 6, 4), g.weights(5, 4, 1, 1))
+		return g.transpose(g.reshape(g.transpose(y, 0, 3, 1, 2), 1, 5, 6), 0, 2, 1)
 	}},
 }
