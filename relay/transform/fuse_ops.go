@@ -13,7 +13,7 @@ import (
 // calls of such functions, of views (reshapes that stand alone) and of tuples.
 //
 // Operators are visited in order of execution, and an operator joins the groups of its operands where that is legal and
-// useful. An operand joins only when its value is used nowhere else, so nothing is computed twice, and no other group can
+// useful. An operand joins only when no other operator reads its value, so nothing is computed twice, and no other group can
 // come to lie between: groups never form a cycle.
 //
 //	epilogue   an elementwise or broadcast operator joins the heavy operator or reduction that makes its operand
@@ -34,9 +34,19 @@ func FuseOps(_ context.Context, m *relay.Module, o *Options) (*relay.Module, err
 
 // grouped visits every operator of main.
 func grouped(main *relay.Function, o *Options) *fuser {
-	f := &fuser{o: o, users: relay.Users(main), group: map[relay.Expr]*group{}, reader: map[relay.Expr]*relay.Call{}}
+	f := &fuser{o: o, users: map[relay.Expr]int{}, group: map[relay.Expr]*group{}, reader: map[relay.Expr]*relay.Call{}}
+	last := map[relay.Expr]relay.Expr{} // the reader of a value that was counted last
 	var calls []*relay.Call
 	for e := range relay.PostOrder(main, false) {
+		if _, nested := e.(*relay.Function); nested && e != relay.Expr(main) {
+			continue
+		}
+		for _, a := range relay.Operands(e) {
+			if last[a] != e {
+				last[a] = e
+				f.users[a]++
+			}
+		}
 		if c, ok := e.(*relay.Call); ok && c.Op != nil {
 			calls = append(calls, c)
 			for _, a := range c.Args {
@@ -79,14 +89,20 @@ func weigh(c *relay.Call, joined []*group) int {
 		return weight // what a heavy operator computes is held, not written out again
 	}
 	for _, g := range joined {
-		weight += max(1, repeats[c.Op.Name]) * g.weight
+		places := 0
+		for _, a := range c.Args {
+			if a == relay.Expr(g.out) {
+				places++
+			}
+		}
+		weight += max(1, repeats[c.Op.Name], places) * g.weight
 	}
 	return weight
 }
 
 type fuser struct {
 	o      *Options
-	users  map[relay.Expr]int
+	users  map[relay.Expr]int // how many nodes read a value
 	group  map[relay.Expr]*group
 	reader map[relay.Expr]*relay.Call // who reads a value, the last one of several
 	made   int
@@ -190,7 +206,7 @@ func (f *fuser) refuses(c, p *relay.Call, g, heavy *group) string {
 		}
 		return ""
 	case f.users[p] > 1:
-		return fmt.Sprintf("its value is used %d times", f.users[p])
+		return fmt.Sprintf("%d operators read its value", f.users[p])
 	case c.Op.Class <= relay.Injective:
 		if f.isView(p) {
 			return "it is a view, which costs nothing"
@@ -209,7 +225,7 @@ func (f *fuser) epilogue(c, p *relay.Call, g *group) string {
 	case c.Op.Class > relay.Broadcast:
 		return fmt.Sprintf("%s is %v, wanted an elementwise epilogue", c.Op.Name, c.Op.Class)
 	case f.users[p] > 1:
-		return fmt.Sprintf("its value is used %d times", f.users[p])
+		return fmt.Sprintf("%d operators read its value", f.users[p])
 	case !relay.Tensor(c).Shape.Equal(relay.Tensor(p).Shape):
 		return fmt.Sprintf("shapes differ: %v and %v", relay.Tensor(p).Shape, relay.Tensor(c).Shape)
 	}

@@ -64,6 +64,10 @@ var fuseRows = []row{
 		y := g.conv(g.input("x", 1, 4, 4, 4), 4, 4, 3, 1, 1)
 		return g.tuple(g.call("nn.relu", nil, y), g.call("tanh", nil, y))
 	}},
+	{name: "read_twice_by_one", why: "a square reads its operand twice, but nobody else does", build: func(g *graph) relay.Expr {
+		x := g.call("tanh", nil, g.input("x", 2, 5))
+		return g.call("mean", &relay.ReduceAttrs{Axis: []int{1}}, g.mul(x, x))
+	}},
 	{name: "chain", why: "elementwise operators are one kernel; constants of one element move in", build: func(g *graph) relay.Expr {
 		x := g.input("x", 5)
 		return g.call("tanh", nil, g.mul(g.call("exp", nil, x), g.scalar(2)))
