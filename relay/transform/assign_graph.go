@@ -294,8 +294,21 @@ func (c *choice) takes(l label, read int) []int {
 
 // takesVector reports whether what an elementwise operator reads is the vector that it applies along an axis.
 func (c *choice) takesVector(read int) bool {
-	_, along := c.call.Attrs.(*relay.AxisAttrs)
+	_, along := axisOf(c.call.Attrs)
 	return along && c.reads[read].arg > 0
+}
+
+// axisOf returns the axis along which an elementwise operator applies vectors, if it does.
+func axisOf(attrs any) (int, bool) {
+	switch a := attrs.(type) {
+	case *relay.AxisAttrs:
+		return a.Axis, true
+	case *relay.QuantizeAttrs:
+		return a.Axis, true
+	case *relay.DequantizeAttrs:
+		return a.Axis, true
+	}
+	return 0, false
 }
 
 // pickedAt and pickedOut are the orders of data and result of a candidate.

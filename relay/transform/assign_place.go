@@ -284,14 +284,34 @@ func (p *placer) attrs(c *choice, args []relay.Expr) (any, error) {
 			attrs, _, _ = followers[c.call.Op.Name](c.call, at)
 		}
 	case elementwise:
-		if a, ok := attrs.(*relay.AxisAttrs); ok && at != nil {
-			attrs = &relay.AxisAttrs{Axis: at[relay.NormalAxis(a.Axis, len(at))]}
+		if at != nil {
+			attrs = turnedAxis(attrs, at)
 		}
 	}
 	if err == nil && c.product() && slices.ContainsFunc(args, func(e relay.Expr) bool { return narrower(e, c.e) }) {
 		attrs = inFloat32(attrs)
 	}
 	return attrs, err
+}
+
+// turnedAxis returns the attributes of an elementwise operator whose data gets order at. An axis that the data does not have
+// stays: then the operands are of one element.
+func turnedAxis(attrs any, at []int) any {
+	axis, ok := axisOf(attrs)
+	if axis = relay.NormalAxis(axis, len(at)); !ok || axis < 0 || axis >= len(at) {
+		return attrs
+	}
+	switch a := attrs.(type) {
+	case *relay.QuantizeAttrs:
+		n := *a
+		n.Axis = at[axis]
+		return &n
+	case *relay.DequantizeAttrs:
+		n := *a
+		n.Axis = at[axis]
+		return &n
+	}
+	return &relay.AxisAttrs{Axis: at[axis]}
 }
 
 // narrower reports whether a tensor of float32 in the model has operand e in half precision.

@@ -38,6 +38,13 @@ var layoutRows = []row{
 		y = g.call("concatenate", &relay.ConcatAttrs{Axis: 1}, g.tuple(y, g.call("nn.relu", nil, y)))
 		return g.conv(g.mul(y, g.weights(8, 1, 1)), 4, 8, 3, 1, 1)
 	}},
+	{name: "scales_along_an_axis", why: "where the data is turned, so is the axis of the scales of qnn operators", build: func(g *graph) relay.Expr {
+		y := g.conv(g.input("x", 1, 3, 4, 4), 4, 3, 3, 1, 1)
+		scale := relay.NewConstant(tensor.Of(tensor.Float32, tensor.Shape{4}, float32(0.5), 0.25, 1, 2), "", diag.Pos{})
+		zero := relay.NewConstant(tensor.New(tensor.Int8, tensor.Shape{4}), "", diag.Pos{})
+		y = g.call("qnn.quantize", &relay.QuantizeAttrs{Axis: 1, OutDType: tensor.Int8, Saturate: true}, y, scale, zero)
+		return g.conv(g.call("qnn.dequantize", &relay.DequantizeAttrs{Axis: -3}, y, scale, zero), 4, 4, 3, 1, 1)
+	}},
 	{name: "transpose_of_the_model", why: "a transpose to channels innermost costs nothing where the value is so already", build: func(g *graph) relay.Expr {
 		return g.transpose(g.conv(g.input("x", 1, 3, 4, 4), 4, 3, 3, 1, 1), 0, 2, 3, 1)
 	}},
