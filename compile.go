@@ -255,7 +255,7 @@ func (j *job) variant(ctx context.Context, m *relay.Module, t *target.Target) (*
 	if j.opts.StopAfter != "" {
 		return v, nil
 	}
-	if v.main, err = newRegion(v.module.Main(), nil); err != nil {
+	if v.main, err = newRegion(v.module.Main(), nil, memoryFor(t).Alignment); err != nil {
 		return nil, err
 	}
 	v.units = findUnits(v.main)

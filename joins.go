@@ -7,9 +7,9 @@ import (
 )
 
 // markJoins finds concatenations that cost nothing: the axes before the joined one have extent 1, so that the parts lie one
-// behind the other, and each part is what one kernel computes and no other concatenation takes. The kernels then write
+// behind the other, each where a tensor may lie, and each part is what one kernel computes and no other concatenation takes. The kernels then write
 // their parts in place, and the concatenation has no kernel of its own.
-func markJoins(sites []*site) {
+func markJoins(sites []*site, align int64) {
 	producer := map[relay.Expr]*site{}
 	taken := map[place]bool{}
 	for _, s := range sites {
@@ -22,13 +22,15 @@ func markJoins(sites []*site) {
 			continue
 		}
 		var parts []place
+		var offset int64
 		for _, i := range order {
 			at, ok := made(s.args[i], producer)
-			if !ok || taken[at] || slices.Contains(parts, at) {
+			if !ok || taken[at] || slices.Contains(parts, at) || offset%max(1, align) != 0 {
 				parts = nil
 				break
 			}
 			parts = append(parts, at)
+			offset += bytesOf(s.args[i])
 		}
 		if parts == nil {
 			continue
@@ -38,6 +40,12 @@ func markJoins(sites []*site) {
 		}
 		s.parts = parts
 	}
+}
+
+// bytesOf returns the size of a tensor.
+func bytesOf(e relay.Expr) int64 {
+	t := relay.Tensor(e)
+	return int64(t.DType.Bytes(t.Shape.Elems()))
 }
 
 // joined returns, when fn only concatenates its parameters along its outermost axis that is longer than 1, the order in

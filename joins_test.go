@@ -79,3 +79,17 @@ func TestPartsAreParts(t *testing.T) {
 	}
 	require.Equal(t, []int64{0, 3 * 4 * 4}, offsets)
 }
+
+// TestPartsLieWhereTensorsMay has parts of 48 and 32 bytes: the second one may begin at a multiple of 16, and of no more.
+func TestPartsLieWhereTensorsMay(t *testing.T) {
+	g := newGraph(t)
+	softmax := func(e relay.Expr) relay.Expr { return g.call("nn.softmax", &relay.AxisAttrs{Axis: -1}, e) }
+	x, y := g.v("x", 1, 3, 4), g.v("y", 1, 2, 4)
+	body := g.call("concatenate", &relay.ConcatAttrs{Axis: 1}, relay.NewTuple([]relay.Expr{softmax(x), softmax(y)}, diag.Pos{}))
+	m := g.module(body, []string{"out"}, x, y)
+	for align, joined := range map[int64]bool{0: true, 16: true, 64: false, 128: false} {
+		r, err := newRegion(m.Main(), nil, align)
+		require.NoError(t, err)
+		require.Equal(t, joined, r.sites[len(r.sites)-1].parts != nil, align)
+	}
+}

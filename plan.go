@@ -288,8 +288,7 @@ func (p *planner) claimParts(sites []*site, direct map[place]claim) {
 		var offset int64
 		for i, from := range s.parts {
 			direct[from] = claim{direct[at].tensor, offset, true}
-			piece := relay.Tensor(s.args[joined(s.fn)[i]])
-			offset += int64(piece.DType.Bytes(piece.Shape.Elems()))
+			offset += bytesOf(s.args[joined(s.fn)[i]])
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (g *graph) module(body relay.Expr, outputs []string, params ...*relay.Var) 
 
 // plan builds and checks the plan of m, each unit with one kernel that takes all of its tensors.
 func (g *graph) plan(m *relay.Module) *artifact.Plan {
-	main, err := newRegion(m.Main(), nil)
+	main, err := newRegion(m.Main(), nil, 0)
 	require.NoError(g.t, err)
 	for _, u := range findUnits(main) {
 		k := &tir.Kernel{Name: u.name, GridExtent: 100}

@@ -66,8 +66,8 @@ func (r *region) each(yield func(*site) bool) bool {
 	return true
 }
 
-// newRegion lists the calls of fn in launch order, and those of the regions in it.
-func newRegion(fn *relay.Function, args []relay.Expr) (*region, error) {
+// newRegion lists the calls of fn in launch order, and those of the regions in it. align is that of every tensor, in bytes.
+func newRegion(fn *relay.Function, args []relay.Expr, align int64) (*region, error) {
 	r := &region{fn: fn, args: args}
 	branches, err := branchesOf(fn)
 	if err != nil {
@@ -78,12 +78,12 @@ func newRegion(fn *relay.Function, args []relay.Expr) (*region, error) {
 		switch e := e.(type) {
 		case *relay.Call:
 			if !branches[e] {
-				s, err = callSite(e)
+				s, err = callSite(e, align)
 			}
 		case *relay.If:
-			s, err = ifSite(e)
+			s, err = ifSite(e, align)
 		case *relay.Loop:
-			s, err = loopSite(e)
+			s, err = loopSite(e, align)
 		case *relay.Let:
 			err = diag.Unsupported("plan", "let", "a name that is bound to a value").At(e.Pos())
 		}
@@ -94,7 +94,7 @@ func newRegion(fn *relay.Function, args []relay.Expr) (*region, error) {
 			r.sites = append(r.sites, s)
 		}
 	}
-	markJoins(r.sites)
+	markJoins(r.sites, align)
 	return r, nil
 }
 
@@ -126,7 +126,7 @@ func branchesOf(fn *relay.Function) (map[*relay.Call]bool, error) {
 	return branches, nil
 }
 
-func callSite(c *relay.Call) (*site, error) {
+func callSite(c *relay.Call, align int64) (*site, error) {
 	fn, args := (*relay.Function)(nil), c.Args
 	switch f := c.Fn.(type) {
 	case nil:
@@ -136,7 +136,7 @@ func callSite(c *relay.Call) (*site, error) {
 		}
 	case *relay.Function:
 		if !f.Primitive {
-			r, err := newRegion(f, args)
+			r, err := newRegion(f, args, align)
 			return &site{call: c, args: args, regions: []*region{r}}, err
 		}
 		fn = f
@@ -146,7 +146,7 @@ func callSite(c *relay.Call) (*site, error) {
 	return &site{call: c, fn: fn, args: args, view: isView(fn)}, nil
 }
 
-func ifSite(i *relay.If) (*site, error) {
+func ifSite(i *relay.If, align int64) (*site, error) {
 	s := &site{call: i, args: []relay.Expr{i.Cond}}
 	for _, b := range []relay.Expr{i.Then, i.Else} {
 		c := b.(*relay.Call) // branchesOf has looked
@@ -154,7 +154,7 @@ func ifSite(i *relay.If) (*site, error) {
 		if !ok || fn.Primitive {
 			return nil, diag.Unsupported("plan", "if", "a branch that is no call of a function of its own").At(i.Pos())
 		}
-		r, err := newRegion(fn, c.Args)
+		r, err := newRegion(fn, c.Args, align)
 		if err != nil {
 			return nil, err
 		}
@@ -163,8 +163,8 @@ func ifSite(i *relay.If) (*site, error) {
 	return s, nil
 }
 
-func loopSite(l *relay.Loop) (*site, error) {
-	body, err := newRegion(l.Body, nil)
+func loopSite(l *relay.Loop, align int64) (*site, error) {
+	body, err := newRegion(l.Body, nil, align)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func loopSite(l *relay.Loop) (*site, error) {
 		if err != nil {
 			return nil, err
 		}
-		z, err := callSite(fill)
+		z, err := callSite(fill, align)
 		if err != nil {
 			return nil, err
 		}
