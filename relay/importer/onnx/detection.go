@@ -46,7 +46,12 @@ func (n *node) checkRows(results []relay.Expr) {
 		}
 		keeps := keepsRows[n.proto.GetOpType()]
 		if i != 0 || keeps == nil || !keeps(n, x.axis) {
-			n.failUnsupported("the extent of axis %d of operand %d is known only when the model runs", x.axis, i)
+			e := n.unsupported("the extent of axis %d of operand %d is known only when the model runs", x.axis, i)
+			if d := n.im.number(x.count); d != nil {
+				e = n.unsupported("the extent of axis %d of operand %d must be known to compile; give the input's value with --input %s=… when compiling",
+					x.axis, i, d.Input).By(d)
+			}
+			n.fail(e)
 		}
 		for _, r := range results {
 			n.im.extents[r] = x

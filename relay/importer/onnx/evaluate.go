@@ -105,6 +105,18 @@ func (im *importer) evaluate(e relay.Expr) (relay.Value, error) {
 	return im.static[e], nil
 }
 
+// number returns the input that an extent needs, when that is a single number, which a user may know before the model runs.
+func (im *importer) number(e relay.Expr) *NeedsValue {
+	_, err := im.evaluate(e)
+	d, ok := err.(*NeedsValue)
+	for x := range relay.PostOrder(e, false) {
+		if v, isVar := x.(*relay.Var); isVar && ok && (v.Name != d.Input || elems(relay.Tensor(v)) != 1) {
+			return nil
+		}
+	}
+	return d
+}
+
 // apply computes one node from its operands' values.
 func (im *importer) apply(e relay.Expr) (relay.Value, error) {
 	switch e := e.(type) {

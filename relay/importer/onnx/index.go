@@ -242,28 +242,54 @@ func arg(op string) func(*node) []relay.Expr {
 	}
 }
 
-// cumulative is a running sum or product along an axis, which is operand 1.
+// cumulative is a running sum or product along an axis, which is operand 1. Of one that is known when the model runs, the
+// result is chosen among those of all axes.
 func cumulative(op string) func(*node) []relay.Expr {
 	return func(n *node) []relay.Expr {
 		x := n.in(0)
-		list, ok := n.intsAt(1, "the axis")
-		n.wants(ok && len(list) == 1, "the axis is missing")
-		axis := n.axis(list[0], n.rank(x))
-		return one(n.call(op, &relay.ScanAttrs{Axis: axis, Exclusive: n.flag("exclusive", false), Reverse: n.flag("reverse", false)}, x))
+		along := func(axis int) relay.Expr {
+			return n.call(op, &relay.ScanAttrs{Axis: axis, Exclusive: n.flag("exclusive", false), Reverse: n.flag("reverse", false)}, x)
+		}
+		if n.knownAt(1) {
+			list, ok := n.intsAt(1, "the axis")
+			n.wants(ok && len(list) == 1, "the axis is missing")
+			return one(along(n.axis(list[0], n.rank(x))))
+		}
+		axis, rank := n.cast(n.scalarOf(n.in(1)), tensor.Int64), n.rank(x)
+		n.wants(rank > 0, "an operand without an axis")
+		axis = n.call("mod", nil, axis, n.scalar(tensor.Int64, float64(rank))) // a negative one counts from the end
+		y := along(rank - 1)
+		for a := rank - 2; a >= 0; a-- {
+			y = n.where(n.call("equal", nil, axis, n.scalar(tensor.Int64, float64(a))), along(a), y)
+		}
+		return one(y)
 	}
 }
 
-// topK gives the k largest or smallest elements along an axis, and their places.
+// topK gives the k largest or smallest elements along an axis, and their places. Of a k that is known when the model runs
+// the results have room for all.
 func topK(n *node) []relay.Expr {
 	x := n.in(0)
+	axis := n.axis(n.int("axis", -1), n.rank(x))
+	attrs := &relay.TopKAttrs{K: n.known(x)[axis], Axis: axis, IsAscend: !n.flag("largest", true), DType: tensor.Int64}
+	if n.opset >= 10 && !n.knownAt(1) {
+		count := n.reshape(n.cast(n.scalarOf(n.in(1)), tensor.Int64), tensor.Shape{1})
+		count = n.clipInt(count, attrs.K)
+		list := n.fields(n.call("topk", attrs, x))
+		return []relay.Expr{n.bounded(list[0], axis, count), n.bounded(list[1], axis, count)}
+	}
 	k := n.int("k", 0)
 	if n.opset >= 10 {
 		k = n.intAt(1, "k", 0)
 	}
-	axis := n.axis(n.int("axis", -1), n.rank(x))
-	n.wants(k >= 0 && k <= n.known(x)[axis], "k is %d for an axis of extent %d", k, n.known(x)[axis])
-	attrs := &relay.TopKAttrs{K: k, Axis: axis, IsAscend: !n.flag("largest", true), DType: tensor.Int64}
+	n.wants(k >= 0 && k <= attrs.K, "k is %d for an axis of extent %d", k, attrs.K)
+	attrs.K = k
 	return n.fields(n.call("topk", attrs, x))
+}
+
+// clipInt keeps integers from 0 to most.
+func (n *node) clipInt(x relay.Expr, most int) relay.Expr {
+	return n.call("minimum", nil, n.call("maximum", nil, x, n.like(x, 0)), n.like(x, float64(most)))
 }
 
 // normalisations along axes

@@ -379,6 +379,16 @@ func (n *node) intAt(i int, what string, otherwise int) int {
 	return int(min(max(v, -most), most))
 }
 
+// knownAt reports whether operand i is left out or a value that is known to compile.
+func (n *node) knownAt(i int) bool {
+	e := n.opt(i)
+	if e == nil {
+		return true
+	}
+	_, err := n.im.evaluate(e)
+	return err == nil
+}
+
 // attrOrInts returns a list that was an attribute before opset since, and is operand i from it on.
 func (n *node) attrOrInts(name string, i, since int) ([]int, bool) {
 	if n.opset >= since {

@@ -471,12 +471,24 @@ func (n *node) iota(count, trailing int) relay.Expr {
 
 // trilu keeps the part at and above diagonal k, or at and below it.
 func trilu(n *node) []relay.Expr {
+	x, upper := n.in(0), n.flag("upper", true)
+	s := n.known(x)
+	n.wants(len(s) >= 2, "an operand of shape %v, wanted matrices", s)
 	k := 0
+	if !n.knownAt(1) {
+		n.wants(elems(n.typ(n.in(1))) == 1, "%v diagonals, wanted one", n.shape(n.in(1)))
+		above := n.sub(n.iota(s[len(s)-1], 0), n.iota(s[len(s)-2], 1)) // how far an element lies above the main diagonal
+		compare := "greater_equal"
+		if !upper {
+			compare = "less_equal"
+		}
+		return one(n.where(n.call(compare, nil, above, n.cast(n.scalarOf(n.in(1)), tensor.Int64)), x, n.like(x, 0)))
+	}
 	if list, ok := n.intsAt(1, "the diagonal"); ok {
 		n.wants(len(list) == 1, "%d diagonals, wanted one", len(list))
 		k = min(max(list[0], -math.MaxInt32), math.MaxInt32) // beyond every axis is far enough
 	}
-	return one(n.call("trilu", &relay.TriluAttrs{Upper: n.flag("upper", true), K: k}, n.in(0)))
+	return one(n.call("trilu", &relay.TriluAttrs{Upper: upper, K: k}, x))
 }
 
 // block is nn.depth_to_space or nn.space_to_depth.
