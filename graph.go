@@ -14,7 +14,7 @@ import (
 
 // fromLevel is the lowest optimisation level at which a graph pass runs. A pass that is not listed runs from level 2.
 var fromLevel = map[string]int{
-	"infer-type": 0, "simplify-inference": 0,
+	"infer-type": 0, "simplify-inference": 0, "split-args": 0,
 	"remove-identities": 1, "fold-constants": 1, "eliminate-common-subexpressions": 1,
 	"assign": 3, "pack-weights": 3,
 }

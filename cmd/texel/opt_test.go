@@ -24,7 +24,7 @@ func TestOptPrintsTheGraphBehindPasses(t *testing.T) {
 	require.NotEqual(t, before, after)
 	require.NotContains(t, after, "layout_transform", "assign did not run")
 	list := strings.Split(strings.TrimSpace(x.ok("opt", "--list", "--opt-level", "0")), "\n")
-	require.Len(t, list, 2)
+	require.Len(t, list, 3)
 	require.Regexp(t, "^infer-type +checks the module", list[0])
 	path := filepath.Join(t.TempDir(), "net.relay")
 	require.Empty(t, x.ok("opt", model("net"), "--target", "x86-64-v3", "-o", path))
@@ -100,13 +100,13 @@ func TestOptBisectNamesThePassAtFault(t *testing.T) {
 	require.Contains(t, out, "pass broken is the first at fault: broken: does not like it")
 }
 
-// TestOptBisectNamesTheRewriteAtFault has a table of operators whose recogniser is right and a reference that is not, so that
+// TestOptBisectNamesTheRewriteAtFault has a pass that is right and a reference of relu that is not, so that
 // only the rewrites to it change the answer.
 func TestOptBisectNamesTheRewriteAtFault(t *testing.T) {
 	wrong := transform.Pass{Name: "wrong-relu", Run: func(ctx context.Context, m *relay.Module, o *transform.Options) (*relay.Module, error) {
 		with := *o
 		with.Ops = relay.NewTable(replaced(o.Ops, "nn.relu"))
-		return transform.RecognizeActivations(ctx, m, &with)
+		return transform.Canonicalize(ctx, m, &with)
 	}}
 	code, out, _ := withPasses([]transform.Pass{wrong}, "opt", model("maxima"), "--bisect", "--passes", "infer-type,wrong-relu")
 	require.Equal(t, 5, code)

@@ -13,6 +13,9 @@ func movePatterns() map[string]func(g *Gen) relay.Expr {
 		"simplify-moves":            (*Gen).moves,
 		"recognize-channel-shuffle": (*Gen).shuffle,
 		"recognize-depth-to-space":  (*Gen).blocks,
+		"split-args": func(g *Gen) relay.Expr { // the rows join a few
+			return rows[pick(g, "concatenate", "stack")](g)
+		},
 		"slice-splits": func(g *Gen) relay.Expr {
 			split := rows["split"](g)
 			return g.get(split, g.n(len(split.Type().(*relay.TupleType).Fields)))

@@ -34,7 +34,7 @@ func FuseOps(_ context.Context, m *relay.Module, o *Options) (*relay.Module, err
 
 // grouped visits every operator of main.
 func grouped(main *relay.Function, o *Options) *fuser {
-	f := &fuser{o: o, users: map[relay.Expr]int{}, group: map[relay.Expr]*group{}, reader: map[relay.Expr]*relay.Call{}}
+	f := &fuser{o: o, most: o.mostValues(), users: map[relay.Expr]int{}, group: map[relay.Expr]*group{}, reader: map[relay.Expr]*relay.Call{}}
 	last := map[relay.Expr]relay.Expr{} // the reader of a value that was counted last
 	var calls []*relay.Call
 	for e := range relay.PostOrder(main, false) {
@@ -74,9 +74,6 @@ type group struct {
 // doubles what lies before it, so that long chains have to be cut.
 const mostWeight = 96
 
-// mostParams bounds the values that one function takes, and with them the buffers of a kernel.
-const mostParams = 512
-
 // repeats tells, for operators that use the element of an operand more than once, how often.
 var repeats = map[string]int{"nn.hard_swish": 2, "nn.swish": 2, "nn.gelu": 3, "nn.mish": 2, "nn.elu": 2, "nn.selu": 2, "nn.celu": 2,
 	"nn.leaky_relu": 2, "nn.prelu": 2, "nn.thresholded_relu": 2, "nn.softplus": 2, "nn.softsign": 2, "nn.shrink": 3, "sign": 3,
@@ -106,6 +103,7 @@ type fuser struct {
 	group  map[relay.Expr]*group
 	reader map[relay.Expr]*relay.Call // who reads a value, the last one of several
 	made   int
+	most   int // how many values a function may take
 }
 
 // visit gives c a group of its own, or puts it together with groups of its operands.
@@ -131,8 +129,8 @@ func (f *fuser) visit(c *relay.Call) {
 		if why == "" && weigh(c, append(taken[:len(taken):len(taken)], g)) > mostWeight {
 			why = "the expression of an element would be too long"
 		}
-		if why == "" && own.params+g.params-1 > mostParams && g.params > 1 {
-			why = "the function would take too many values"
+		if why == "" && own.params+g.params-1 > f.most && g.params > 1 {
+			why = fmt.Sprintf("the function would take %d values, %d is the most", own.params+g.params-1, f.most)
 		}
 		if why != "" {
 			f.o.Notes.Add(diag.Unfused, "fuse-ops", nodeName(c), "does not join %s: %s", nodeName(p), why)

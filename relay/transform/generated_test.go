@@ -84,8 +84,11 @@ func keepsAnswers(t require.TestingT, before *relay.Module, passes []Pass, seed 
 	host, err := target.Parse("x86-64-v3")
 	require.NoError(t, err)
 	o := &Options{Ops: relay.Core(), Notes: &diag.Notes{}, Target: host, Candidates: channelsLast, Verify: true, FastMath: seed%2 == 0}
-	if passes[0].Name == "combine-parallel" {
+	switch passes[0].Name {
+	case "combine-parallel":
 		o.Candidates = narrowIsDear
+	case "split-args": // a kernel takes two tensors
+		o.Target = &target.Target{Kind: target.GPU, GPU: &target.GPULimits{MaxArguments: 10}}
 	}
 	after, err = Run(context.Background(), before, passes, o)
 	where := fmt.Sprintf("seed %d", seed)

@@ -137,24 +137,35 @@ func TestAPassHasOneName(t *testing.T) {
 	}
 }
 
-// TestAFunctionTakesABoundedNumberOfValues joins joins of many inputs.
+// TestAFunctionTakesABoundedNumberOfValues joins joins of many inputs, and has one join of all, on a processor and on a GPU.
 func TestAFunctionTakesABoundedNumberOfValues(t *testing.T) {
-	g := newGraph(t)
-	var joined []relay.Expr
-	for i := range 20 {
-		var list []relay.Expr
-		for k := range 60 {
-			list = append(list, g.input(fmt.Sprintf("x%d_%d", i, k), 1))
+	for name, most := range map[string]int{"x86-64-v3": 512, "adreno-660": 120} {
+		for _, op := range []string{"concatenate", "stack"} {
+			g := newGraph(t)
+			var all, joined []relay.Expr
+			for i := range 20 {
+				var list []relay.Expr
+				for k := range 60 {
+					list = append(list, g.input(fmt.Sprintf("x%d_%d", i, k), 1))
+				}
+				all = append(all, list...)
+				joined = append(joined, g.call(op, &relay.ConcatAttrs{}, g.tuple(list...)))
+			}
+			before := g.module(g.tuple(g.call("concatenate", &relay.ConcatAttrs{}, g.tuple(joined...)), g.call(op, &relay.ConcatAttrs{Axis: -1}, g.tuple(all...))))
+			machine, err := target.Parse(name)
+			require.NoError(t, err)
+			passes := Passes()
+			after, err := Run(context.Background(), before, passes, &Options{Ops: g.ops, Target: machine, Verify: true})
+			require.NoError(t, err)
+			largest := 0
+			for e := range relay.PostOrder(after.Main(), true) {
+				if fn, ok := e.(*relay.Function); ok && fn.Primitive {
+					largest = max(largest, len(fn.Params))
+				}
+			}
+			require.LessOrEqual(t, largest, most, "%s, %s", name, op)
+			require.Greater(t, largest, most/2, "%s, %s: parts are needlessly small", name, op)
+			sameAnswers(t, before, after)
 		}
-		joined = append(joined, g.call("concatenate", &relay.ConcatAttrs{}, g.tuple(list...)))
 	}
-	before := g.module(g.call("concatenate", &relay.ConcatAttrs{}, g.tuple(joined...)))
-	after, err := FuseOps(context.Background(), before, &Options{Ops: g.ops})
-	require.NoError(t, err)
-	for e := range relay.PostOrder(after.Main(), true) {
-		if fn, ok := e.(*relay.Function); ok && fn.Primitive {
-			require.LessOrEqual(t, len(fn.Params), mostParams)
-		}
-	}
-	sameAnswers(t, before, after)
 }

@@ -39,6 +39,7 @@ func Passes() []Pass {
 		{"assign", "algorithms, layouts and half precision are chosen for the whole graph at once, with what copies cost; the last pass that changes operators", Assign},
 		{"remove-copies", "a copy to a layout may cancel with moves of the model", RemoveCopies},
 		{"pack-weights", "copies of weights to the layouts chosen are made now and not when the model runs", PackWeights},
+		{"split-args", "a kernel takes so many buffers, and a join of more is several; behind the passes that make joins", SplitArgs},
 		{"fuse-ops", "groups operators into the functions that become kernels", FuseOps},
 		{"fuse-blocks", "convolutions whose tensors between them take the most memory become one function; behind fuse-ops, whose functions it joins", FuseBlocks},
 	}

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -114,6 +115,7 @@ func (g *graph) module(body relay.Expr) *relay.Module {
 type row struct {
 	name, why string
 	keeps     bool
+	arguments int // that a kernel takes, on a GPU; 0: on a processor
 	build     func(g *graph) relay.Expr
 }
 
@@ -129,7 +131,7 @@ func TestPassesRewriteRows(t *testing.T) {
 		"canonicalize": canonicalRows, "simplify-expr": exprRows, "simplify-moves": moveRows, "fast-math": fastRows, "flatten-atrous-conv": atrousRows,
 		"recognize-instance-norm": instanceNormRows, "recognize-group-norm": groupNormRows, "recognize-rms-norm": rmsNormRows,
 		"recognize-depth-to-space": depthRows, "combine-parallel": parallelRows,
-		"recognize-softmax": softmaxRows, "remove-copies": copyRows}
+		"recognize-softmax": softmaxRows, "remove-copies": copyRows, "split-args": splitRows}
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
@@ -140,7 +142,11 @@ func TestPassesRewriteRows(t *testing.T) {
 				g := newGraph(t)
 				before := g.module(r.build(g))
 				notes := &diag.Notes{}
-				o := &Options{Ops: g.ops, Notes: notes, Target: host, Candidates: narrowIsDear, Verify: true, FastMath: true}
+				machine := host
+				if r.arguments > 0 {
+					machine = &target.Target{Kind: target.GPU, GPU: &target.GPULimits{MaxArguments: r.arguments}}
+				}
+				o := &Options{Ops: g.ops, Notes: notes, Target: machine, Candidates: narrowIsDear, Verify: true, FastMath: true}
 				after, err := Run(context.Background(), before, []Pass{p}, o)
 				require.NoError(t, err)
 				if r.keeps {
@@ -545,5 +551,27 @@ var copyRows = []row{
 		attrs.DataLayout, attrs.OutLayout = "NHWC", "NHWC"
 		y := g.call("nn.conv2d", attrs, g.input("x", 1, 1, 6, 4), g.weights(5, 4, 1, 1))
 		return g.transpose(g.reshape(g.transpose(y, 0, 3, 1, 2), 1, 5, 6), 0, 2, 1)
+	}},
+}
+
+// manyInputs are n inputs of one element.
+func (g *graph) manyInputs(n int) []relay.Expr {
+	var list []relay.Expr
+	for i := range n {
+		list = append(list, g.input(fmt.Sprint("x", i), 1))
+	}
+	return list
+}
+
+var splitRows = []row{
+	{name: "too_many", why: "a kernel of twelve arguments takes four tensors, its results and tables: five are joined in parts", arguments: 12, build: func(g *graph) relay.Expr {
+		list := g.manyInputs(5)
+		return g.tuple(g.join(0, list...), g.call("stack", &relay.ConcatAttrs{Axis: -1}, g.tuple(list...)))
+	}},
+	{name: "parts_of_parts", why: "more parts than a kernel takes are joined in parts again", arguments: 10, build: func(g *graph) relay.Expr {
+		return g.join(0, g.manyInputs(7)...)
+	}},
+	{name: "as_many_as_may_be", why: "four are joined at once", keeps: true, arguments: 12, build: func(g *graph) relay.Expr {
+		return g.join(0, g.manyInputs(4)...)
 	}},
 }
