@@ -200,12 +200,15 @@ func (e *emitter) checkGroup() {
 // params declares the arguments and returns their text.
 func (e *emitter) params(out *Kernel) string {
 	read, written := map[*tir.Buffer]bool{}, map[*tir.Buffer]bool{}
+	passes := false // values pass between work-items through global memory
 	tir.Walk(e.k.Body, func(n any) bool {
 		switch n := n.(type) {
 		case *tir.Load:
 			read[n.Buffer] = true
 		case *tir.Store:
 			written[n.Buffer] = true
+		case *tir.Barrier:
+			passes = passes || n.Scope == tir.Global
 		}
 		return true
 	})
@@ -234,7 +237,11 @@ func (e *emitter) params(out *Kernel) string {
 			}
 			text = fmt.Sprintf("%s %s %s", access, kind, arg.Name)
 		case tir.Global, "":
-			text = fmt.Sprintf("%s* restrict %s", memoryType(p.DType), arg.Name)
+			alone := " restrict" // of what nobody else changes while the kernel looks at it: a compiler need not read that again
+			if passes && read[p] && written[p] {
+				alone = ""
+			}
+			text = fmt.Sprintf("%s*%s %s", memoryType(p.DType), alone, arg.Name)
 			if !written[p] {
 				text = "const " + text
 			}
