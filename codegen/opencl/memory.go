@@ -73,7 +73,15 @@ func (e *emitter) load(x *tir.Load) code {
 	wide := b.DType == tensor.Int64
 	if l := e.locals[b]; l != nil && l.lanes > 1 {
 		base, _, _ := e.run(b, x.Indices)
-		return e.fromMemory(b, code{s: e.element(name, l, base), prec: primary}, t.Lanes)
+		vector := e.element(name, l, base)
+		if t.Lanes > 1 {
+			return e.fromMemory(b, code{s: vector, prec: primary}, t.Lanes)
+		}
+		at, known := tir.AsInt(e.a.Simplify(tir.Bin(tir.FloorMod, base, tir.I(l.lanes)))) // of a vector that is evaluated lane by lane
+		if !known {
+			e.fail("a lane of %s is computed", b.Name)
+		}
+		return e.oneLane(code{s: vector + swizzle16(int(at), l.lanes), prec: primary}, b.DType)
 	}
 	if t.Lanes == 1 {
 		at := e.offset(b, x.Indices)
