@@ -43,7 +43,9 @@ func TestRandomSchedules(t *testing.T) {
 		return c.scheduled(d, f, seed, 4+d.IntN(12))
 	})
 	all.log(t)
-	all.covers(t)
+	if *schedules >= 1000 { // fewer say nothing
+		all.covers(t)
+	}
 	if *schedules >= 20000 {
 		for name, c := range all.steps {
 			require.NotZero(t, c.Taken, "%s is never taken", name)
