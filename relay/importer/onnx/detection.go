@@ -2,62 +2,10 @@ package onnx
 
 import (
 	"math"
-	"slices"
 
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/tensor"
 )
-
-// extent says that only the first count rows of a value along axis are real: their number is known when the model
-// runs, the value has room for the most there can be.
-type extent struct {
-	axis  int
-	count relay.Expr // int64 (1)
-}
-
-// bounded marks e. Elements that share bytes could not be moved together afterwards.
-func (n *node) bounded(e relay.Expr, axis int, count relay.Expr) relay.Expr {
-	if d := n.dtype(e); d.Bits() < 8 {
-		n.failUnsupported("a result of %v whose extent is known only when the model runs", d)
-	}
-	n.im.extents[e] = extent{axis, count}
-	return e
-}
-
-// keepsRows are the operators that a value with a bounded axis may go through, when they do not touch that axis.
-var keepsRows = map[string]func(n *node, axis int) bool{
-	"Identity": func(*node, int) bool { return true },
-	"Cast":     func(*node, int) bool { return true },
-	"Gather": func(n *node, axis int) bool {
-		return n.args[1] != nil && n.axis(n.int("axis", 0), n.rank(n.args[0])) > axis && n.im.extents[n.args[1]].count == nil
-	},
-	"Slice": func(n *node, axis int) bool {
-		list, ok := n.attrOrInts("axes", 3, 10)
-		return ok && !slices.Contains(n.axes(list, n.rank(n.args[0])), axis)
-	},
-}
-
-// checkRows refuses operators that would compute with the rows that are not real. Others pass the bound on.
-func (n *node) checkRows(results []relay.Expr) {
-	for i, a := range n.args {
-		x, ok := n.im.extents[a]
-		if a == nil || !ok {
-			continue
-		}
-		keeps := keepsRows[n.proto.GetOpType()]
-		if i != 0 || keeps == nil || !keeps(n, x.axis) {
-			e := n.unsupported("the extent of axis %d of operand %d is known only when the model runs", x.axis, i)
-			if d := n.im.number(x.count); d != nil {
-				e = n.unsupported("the extent of axis %d of operand %d must be known to compile; give the input's value with --input %s=… when compiling",
-					x.axis, i, d.Input).By(d)
-			}
-			n.fail(e)
-		}
-		for _, r := range results {
-			n.im.extents[r] = x
-		}
-	}
-}
 
 // nonMaxSuppression selects boxes by score. The result has room for the most boxes; how many are real is known when
 // the model runs.

@@ -46,11 +46,27 @@ func shapeOf(n *node) []relay.Expr {
 		return min(max(v, 0), len(s))
 	}
 	start, end := clamp(n.int("start", 0)), clamp(n.int("end", len(s)))
-	return one(n.constInts(s[start:max(start, end)]...))
+	end = max(start, end)
+	x, bounded := n.im.extents[n.in(0)]
+	if !bounded || x.axis < start || x.axis >= end {
+		return one(n.constInts(s[start:end]...))
+	}
+	var parts []relay.Expr
+	for _, e := range []relay.Expr{n.constInts(s[start:x.axis]...), x.count, n.constInts(s[x.axis+1 : end]...)} {
+		if n.shape(e)[0] > 0 {
+			parts = append(parts, e)
+		}
+	}
+	return one(n.concat(parts, 0))
 }
 
 func size(n *node) []relay.Expr {
-	return one(n.constant(tensor.Of(tensor.Int64, tensor.Shape{}, int64(n.known(n.in(0)).Elems()))))
+	s := n.known(n.in(0))
+	if x, ok := n.im.extents[n.in(0)]; ok {
+		others := s[:x.axis].Elems() * s[x.axis+1:].Elems()
+		return one(n.mul(n.reshape(x.count, tensor.Shape{}), n.scalar(tensor.Int64, float64(others))))
+	}
+	return one(n.constant(tensor.Of(tensor.Int64, tensor.Shape{}, int64(s.Elems()))))
 }
 
 // reshape changes the shape: 0 keeps the extent of the same axis unless allowzero is set, -1 is what remains.
