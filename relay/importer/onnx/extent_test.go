@@ -84,7 +84,7 @@ func TestOperatorsThatMixRowsAreRefused(t *testing.T) {
 		"Flatten_node":                           {op("Flatten", names("r"), names("y"), attr("axis", 0))},
 		"of axis 0 of operand 1":                 {op("Add", names("all", "r"), names("y"))},
 		"Gather_node":                            {op("Gather", names("r", "first"), names("y"))},
-		"of axis 1 of operand 1":                 {op("Transpose", names("r"), names("u")), op("MatMul", names("two", "u"), names("y"))},
+		"of axis 1 of operand 1":                 {op("Transpose", names("r"), names("u")), op("MatMul", names("all", "u"), names("y"))},
 		"operand 0 is known only when the model": {op("ReduceMax", names("r"), names("y"))},
 	} {
 		refuse(t, picked(1, nodes...), Options{}, diag.ErrUnsupported, text, "is known only when the model runs")
