@@ -17,11 +17,24 @@ import (
 // Print returns m in Relay's text form, which package relaytext reads. Scalars stand in the text; other constants are
 // meta[relay.Constant][k], and the metadata section lists their type, name and the SHA-256 of their data, which is kept
 // elsewhere. Equal modules print equally.
-func Print(m *Module) string { return PrintWith(m, Digest) }
+func Print(m *Module) string { return PrintOptions{}.Print(m) }
 
-// PrintWith is Print that asks digest for the SHA-256 of constants' data, in hexadecimal.
-func PrintWith(m *Module, digest func(*tensor.Tensor) string) string {
+// PrintOptions say what the text of a module has. The zero value is that of Print.
+type PrintOptions struct {
+	// Spans writes the names of the model's nodes, span=NAME:0:0 behind the type.
+	Spans bool
+	// Digest returns the SHA-256 of a constant's data, in hexadecimal; nil is the function Digest.
+	Digest func(*tensor.Tensor) string
+}
+
+// Print returns m in Relay's text form; see the function Print.
+func (o PrintOptions) Print(m *Module) string {
 	p := newPrinter()
+	p.spans = o.Spans
+	digest := o.Digest
+	if digest == nil {
+		digest = Digest
+	}
 	for name, f := range m.Funcs {
 		p.globals[f] = global(name)
 	}
@@ -48,6 +61,7 @@ func Digest(t *tensor.Tensor) string {
 
 type printer struct {
 	text      strings.Builder
+	spans     bool // PrintOptions.Spans
 	constants []*Constant
 	index     map[*Constant]int
 	globals   map[*Function]string // functions of the module, @f
@@ -135,7 +149,7 @@ func (p *printer) result(e Expr, indent string) {
 func (p *printer) let(l *Let, indent string) {
 	value := p.ref(l.Value)
 	if p.inline[l.Value] {
-		value = p.simple(l.Value) + typeComment(l.Value)
+		value = p.simple(l.Value) + p.comment(l.Value)
 	}
 	p.text.WriteString(indent + "let " + p.name(l.Var) + ": " + l.Var.Type().String() + " = " + value + ";\n")
 	p.todo = append(p.todo, printTask{scope: p.scopes.below[l][0], indent: indent})
@@ -151,18 +165,34 @@ func (p *printer) statement(e Expr, indent, before, after string) {
 		p.todo = append(p.todo, printTask{text: indent + "}" + after}, printTask{scope: below[0], indent: inner})
 	case *If:
 		p.text.WriteString(indent + before + "if (" + p.ref(e.Cond) + ") {\n")
-		p.todo = append(p.todo, printTask{text: indent + "}" + typeComment(e) + after}, printTask{scope: below[1], indent: inner},
+		p.todo = append(p.todo, printTask{text: indent + "}" + p.comment(e) + after}, printTask{scope: below[1], indent: inner},
 			printTask{text: indent + "} else {\n"}, printTask{scope: below[0], indent: inner})
 	case *Let:
 		p.text.WriteString(indent + before + "{\n")
 		p.todo = append(p.todo, printTask{text: indent + "}" + after})
 		p.let(e, inner)
 	default:
-		p.text.WriteString(indent + before + p.simple(e) + typeComment(e) + after)
+		p.text.WriteString(indent + before + p.simple(e) + p.comment(e) + after)
 	}
 }
 
-func typeComment(e Expr) string { return " /* ty=" + e.Type().String() + " */" }
+// comment says the type of a node, and its name in the model.
+func (p *printer) comment(e Expr) string {
+	text := " /* ty=" + e.Type().String()
+	if node := e.Pos().Node; p.spans && node != "" {
+		text += " span=" + spanName(node) + ":0:0"
+	}
+	return text + " */"
+}
+
+// spanName returns the name of a node as a comment can have it: in quotes where it would not end where it does.
+func spanName(node string) string {
+	quoted := strconv.Quote(node)
+	if quoted[1:len(quoted)-1] == node && !strings.ContainsAny(node, " *,:") {
+		return node
+	}
+	return strings.ReplaceAll(quoted, "*", `\x2a`)
+}
 
 // signature prints (%x: T, Primitive=1) -> R.
 func (p *printer) signature(f *Function) string {

@@ -302,3 +302,23 @@ func TestDeepGraphsPrint(t *testing.T) {
 	require.NoError(t, Verify(m))
 	require.Contains(t, Print(m), "let %v_19999: ")
 }
+
+// Names of the model's nodes stand in the comments where they are asked for, so that they end where they do.
+func TestTheTextNamesNodes(t *testing.T) {
+	for node, want := range map[string]string{
+		"":                   "",
+		"/layer1/Conv.0":     " span=/layer1/Conv.0:0:0",
+		"größe":              " span=größe:0:0",
+		"a b":                ` span="a b":0:0`,
+		"a:0:0, b":           ` span="a:0:0, b":0:0`,
+		"*/ exp(%x) /*":      ` span="\x2a/ exp(%x) /\x2a":0:0`,
+		"line\nline\xff\"\\": ` span="line\nline\xff\"\\":0:0`,
+	} {
+		x := typed("x", tensor.Float32)
+		e, err := NewCall(Core().Lookup("exp"), []Expr{x}, nil, diag.Pos{Node: node})
+		require.NoError(t, err)
+		m := module(e, []string{"y"}, x)
+		require.Contains(t, PrintOptions{Spans: true}.Print(m), "exp(%x) /* ty=Tensor[(), float32]"+want+" */\n")
+		require.Contains(t, Print(m), "exp(%x) /* ty=Tensor[(), float32] */\n")
+	}
+}

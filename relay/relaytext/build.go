@@ -44,6 +44,7 @@ type builder struct {
 	shadows    []shadow
 	scopes     []scope
 	primitives []bool       // for each function around: is it primitive?
+	border     bool         // only the signature of main is read
 	lone       bool         // the text is an expression
 	free       []*relay.Var // its free variables
 }
@@ -187,7 +188,7 @@ func (b *builder) ExitParentheses(ctx *grammar.ParenthesesContext) {
 	} else if anyNil(list) {
 		b.push(nil)
 	} else {
-		b.push(relay.NewTuple(list, b.r.pos(ctx.GetStart())))
+		b.push(relay.NewTuple(list, b.r.node(ctx.GetStart(), ctx.GetStop())))
 	}
 }
 
@@ -257,7 +258,7 @@ func (b *builder) ExitProjection(ctx *grammar.ProjectionContext) {
 		b.push(nil)
 		return
 	}
-	b.push(b.field(b.pop(), index, b.r.pos(t)))
+	b.push(b.field(b.pop(), index, b.r.node(t, ctx.GetStop())))
 }
 
 // ExitIf joins the condition and two branches.
@@ -267,7 +268,7 @@ func (b *builder) ExitIf(ctx *grammar.IfContext) {
 		b.push(nil)
 		return
 	}
-	e, err := relay.NewIf(list[0], list[1], list[2], b.r.pos(ctx.GetStart()))
+	e, err := relay.NewIf(list[0], list[1], list[2], b.r.node(ctx.GetStart(), ctx.GetStop()))
 	if err != nil {
 		b.failWith(err)
 		b.push(nil)
@@ -363,7 +364,7 @@ func (b *builder) EnterArguments(*grammar.ArgumentsContext) {
 func (b *builder) ExitArguments(ctx *grammar.ArgumentsContext) {
 	attrs := b.popAttrs(b.unmark())
 	args := b.popFrom(b.unmark())
-	pos := b.r.pos(ctx.GetParent().(antlr.ParserRuleContext).GetStart())
+	pos := b.r.node(ctx.GetParent().(antlr.ParserRuleContext).GetStart(), ctx.GetStop())
 	callee := b.exprs[len(b.exprs)-1]
 	if callee.name != nil {
 		b.exprs = b.exprs[:len(b.exprs)-1]

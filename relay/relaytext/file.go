@@ -21,8 +21,8 @@ import (
 const maxFile = 4 << 30
 
 // Import reads the model in the file at path, X.relay, with what lies beside it: the data of its constants in
-// X.relay.npz, by SHA-256, and values of its inputs in X.params or X.relay.params, by name. Its functions are inlined. The
-// Constant and Params of o are set here. Errors are those of Parse and Inline, and ErrInvalid for files that cannot be read.
+// X.relay.npz, by SHA-256, and values of its inputs in X.params or X.relay.params, by name. Its functions are inlined,
+// and branches are functions of their own (relay.CloseBranches). The Constant and Params of o are set here. Errors are those of Parse and Inline, and ErrInvalid for files that cannot be read.
 func Import(ctx context.Context, path string, o Options) (*relay.Module, error) {
 	text, err := readText(path)
 	if err != nil {
@@ -31,7 +31,7 @@ func Import(ctx context.Context, path string, o Options) (*relay.Module, error) 
 	if o.Constant, err = archive(path + ".npz"); err != nil {
 		return nil, err
 	}
-	if o.Params, err = readParams(strings.TrimSuffix(path, ".relay")+".params", path+".params"); err != nil {
+	if o.Params, err = readParams(paramFiles(path)...); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -41,7 +41,28 @@ func Import(ctx context.Context, path string, o Options) (*relay.Module, error) 
 	if err != nil {
 		return nil, err
 	}
-	return Inline(m)
+	if m, err = Inline(m); err != nil {
+		return nil, err
+	}
+	m.Funcs["main"], err = relay.CloseBranches(m.Main())
+	return m, err
+}
+
+// paramFiles are the files that may hold the parameters of the model at path; the first that is there does.
+func paramFiles(path string) []string {
+	return []string{strings.TrimSuffix(path, ".relay") + ".params", path + ".params"}
+}
+
+// Files returns the files that Import reads beside the one at path, those that are there.
+func Files(path string) []string {
+	var files []string
+	if exists(path + ".npz") {
+		files = append(files, path+".npz")
+	}
+	if at := slices.IndexFunc(paramFiles(path), exists); at >= 0 {
+		files = append(files, paramFiles(path)[at])
+	}
+	return files
 }
 
 // Arrays returns the arrays that the text of m refers to by their digest, named by it: what Import reads in X.relay.npz.
@@ -92,12 +113,13 @@ func Format(file, text string) (string, error) {
 	if err := r.errors(); err != nil {
 		return "", err
 	}
-	return header + relay.PrintWith(m, func(t *tensor.Tensor) string {
+	digest := func(t *tensor.Tensor) string {
 		if digest, ok := digests[t]; ok {
 			return digest
 		}
 		return relay.Digest(t)
-	}), nil
+	}
+	return header + relay.PrintOptions{Spans: true, Digest: digest}.Print(m), nil
 }
 
 // comments returns those before the first definition, a line each, and refuses the others.

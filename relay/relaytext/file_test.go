@@ -127,6 +127,37 @@ func TestParametersBesideAreBound(t *testing.T) {
 	require.ErrorContains(t, err, "%data: a value of float32 of shape (3,) is given for Tensor[(2,), float32]")
 }
 
+func TestInputsAreRead(t *testing.T) {
+	const text = `#[version = "0.0.5"]
+def @f(%y: float32) { broken(%y) }
+def @main(%a: Tensor[(?, 3), float32], %w: Tensor[(2), int8], %input_0: bool, %t: (float32, float32)) { alsobroken(%a) }
+#[metadata]
+{"inputs": ["a", "w", "input:0"], "defaults": [{"name": "input:0", "dtype": "bool", "shape": [], "sha256": "ab"}]}`
+	path := write(t, "m.relay", text)
+	writeArrays(t, path+".npz", nil)
+	writeParams(t, path+".params", params.Param{Name: "w", Value: tensor.New(tensor.Int8, tensor.Shape{2})})
+	require.Equal(t, []string{path + ".npz", path + ".params"}, relaytext.Files(path))
+	inputs, err := relaytext.ReadInputs(path)
+	require.NoError(t, err)
+	require.Equal(t, []relaytext.Input{
+		{Name: "a", DType: tensor.Float32, Shape: tensor.Shape{tensor.Unknown, 3}}, {Name: "input:0", DType: tensor.Bool, Shape: tensor.Shape{}, Default: true},
+	}, inputs)
+
+	path = write(t, "m.relay", "free_var %x: float32; exp(%x)")
+	require.Empty(t, relaytext.Files(path))
+	inputs, err = relaytext.ReadInputs(path)
+	require.NoError(t, err)
+	require.Equal(t, []relaytext.Input{{Name: "x", DType: tensor.Float32, Shape: tensor.Shape{}}}, inputs)
+	for text, want := range map[string]string{
+		"def @main(%x: float32": `m.relay:1:22: relaytext: wanted ")", "[" or ",", found the end of the text`,
+		"exp(%x)":               "m.relay:1:5: relaytext: %x: the name is not bound here",
+		"def @f() { 1f }":       "no function is named @main",
+	} {
+		_, err = relaytext.ReadInputs(write(t, "m.relay", text))
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestFilesThatCannotBeRead(t *testing.T) {
 	text := "def @main() { meta[relay.Constant][0] }\n#[metadata]\n" +
 		`{"relay.Constant": [{"dtype": "bfloat16", "shape": [2], "sha256": "ab"}]}`

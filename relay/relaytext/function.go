@@ -74,6 +74,9 @@ func (b *builder) ExitSignature(*grammar.SignatureContext) {
 	if len(b.types) > s.types {
 		s.result, s.typed = b.popType(), true
 	}
+	if s.main && b.border {
+		panic(stop{}) // nothing else is asked for
+	}
 	for i := range s.bound {
 		s.bound[i].e = b.parameter(s.bound[i].variable, s.main)
 	}

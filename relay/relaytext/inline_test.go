@@ -116,9 +116,10 @@ func TestLongChainsAreInlined(t *testing.T) {
 	require.NotContains(t, relay.PrintFunction("main", m.Main()), "let")
 }
 
-// Random graphs with lets, branches and functions compute the same when they are inlined.
+// Random graphs with lets, branches and functions compute the same when they are inlined, and when their branches become
+// functions.
 func TestInliningKeepsAnswers(t *testing.T) {
-	ops := relay.Core()
+	ops, branches := relay.Core(), 0
 	for seed := range uint64(200) {
 		choose := relaygen.Seeded(seed)
 		m := relaygen.Module(ops, choose, relaygen.Options{Control: true})
@@ -126,6 +127,16 @@ func TestInliningKeepsAnswers(t *testing.T) {
 		again, err := relaytext.Inline(m)
 		require.NoError(t, err, text)
 		require.NoError(t, relay.VerifyOps(again, ops), text)
+		closed, err := relay.CloseBranches(again.Main())
+		require.NoError(t, err, text)
+		require.NoError(t, relay.VerifyOps(&relay.Module{Funcs: map[string]*relay.Function{"main": closed}, Outputs: again.Outputs}, ops), text)
+		for e := range relay.PostOrder(closed, true) {
+			if branch, ok := e.(*relay.If); ok {
+				branches++
+				require.IsType(t, &relay.Function{}, branch.Then.(*relay.Call).Fn, text)
+				require.IsType(t, &relay.Function{}, branch.Else.(*relay.Call).Fn, text)
+			}
+		}
 		var args []*tensor.Tensor
 		for _, p := range m.Main().Params {
 			w := tensor.NewWide(relay.Tensor(p).DType, relay.Tensor(p).Shape)
@@ -139,8 +150,11 @@ func TestInliningKeepsAnswers(t *testing.T) {
 		}
 		want, err := eval.Tensors(context.Background(), m.Main(), args)
 		require.NoError(t, err, text)
-		got, err := eval.Tensors(context.Background(), again.Main(), args)
-		require.NoError(t, err, text)
-		require.Equal(t, want, got, text)
+		for _, f := range []*relay.Function{again.Main(), closed} {
+			got, err := eval.Tensors(context.Background(), f, args)
+			require.NoError(t, err, text)
+			require.Equal(t, want, got, text)
+		}
 	}
+	require.Greater(t, branches, 10)
 }

@@ -52,6 +52,11 @@ func comesBack(t require.TestingT, ops *relay.Table, m *relay.Module) {
 	require.NoError(t, relay.VerifyOps(again, ops), shown(text))
 	require.NoError(t, relay.Compare(m, again), shown(text))
 	require.True(t, text == relay.Print(again), "prints otherwise: %s", shown(text))
+	named := relay.PrintOptions{Spans: true}
+	text = named.Print(m)
+	again, err = relaytext.Parse("m.relay", text, relaytext.Options{Ops: ops, Constant: constants(m)})
+	require.NoError(t, err, shown(text))
+	require.True(t, text == named.Print(again), "the names of nodes are others: %s", shown(text))
 }
 
 // shown is a text as far as a report can hold it.

@@ -39,6 +39,14 @@ func metadataAt(text string) int {
 	}
 }
 
+// cutMetadata reads the metadata section, if there is one, and leaves the text before it.
+func (r *reader) cutMetadata() {
+	if at := metadataAt(r.text); at >= 0 {
+		r.readMetadata(r.text, at)
+		r.text = r.text[:at]
+	}
+}
+
 // readMetadata reads the section that begins at a place of the text.
 func (r *reader) readMetadata(text string, at int) {
 	m := &r.meta

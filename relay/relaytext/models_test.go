@@ -30,8 +30,10 @@ func TestModels(t *testing.T) {
 		inlined, err := relaytext.Inline(m)
 		require.NoError(t, err)
 		require.NoError(t, relay.VerifyOps(inlined, relay.Core()))
+		compiled, err := relay.CloseBranches(inlined.Main())
+		require.NoError(t, err)
 		golden.Check(t, strings.TrimSuffix(path, ".relay")+".txtar", golden.Section{Name: "text", Text: relay.Print(m)},
-			golden.Section{Name: "inlined", Text: relay.PrintFunction("main", inlined.Main())})
+			golden.Section{Name: "compiled", Text: relay.PrintFunction("main", compiled)})
 	}
 }
 

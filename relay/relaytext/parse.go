@@ -9,6 +9,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/antlr4-go/antlr/v4"
@@ -83,10 +84,7 @@ func newReader(file, text string, o Options) *reader {
 // read returns the module of the text; it is nil when there are errors.
 func (r *reader) read() (m *relay.Module) {
 	r.guard(func() {
-		if at := metadataAt(r.text); at >= 0 {
-			r.readMetadata(r.text, at)
-			r.text = r.text[:at]
-		}
+		r.cutMetadata()
 		if r.module(); len(r.errs) == 0 {
 			m = r.finish()
 		}
@@ -155,6 +153,32 @@ func (r *reader) errors() error {
 
 func (r *reader) pos(t antlr.Token) diag.Pos {
 	return diag.Pos{File: r.file, Line: t.GetLine(), Col: t.GetColumn() + 1}
+}
+
+// node returns the position of a node that stands between two tokens. The comment behind it may have its name in the model
+// that the text was made of, span=NAME:0:0.
+func (r *reader) node(first, last antlr.Token) diag.Pos {
+	pos := r.pos(first)
+	if rest := strings.TrimLeft(r.text[min(last.GetStop()+1, len(r.text)):], " "); strings.HasPrefix(rest, "/*") {
+		pos.Node = spanOf(comment(rest))
+	}
+	return pos
+}
+
+// spanOf returns the name in a comment; that of several is the first one. A place in another text is no name.
+func spanOf(comment string) string {
+	_, span, _ := strings.Cut(comment, "span=")
+	if quoted, err := strconv.QuotedPrefix(span); err == nil {
+		if name, err := strconv.Unquote(quoted); err == nil {
+			return name
+		}
+	}
+	span, _, _ = strings.Cut(strings.TrimRight(strings.TrimSuffix(span, "*/"), " "), ", ")
+	name, _ := strings.CutSuffix(span, ":0:0")
+	if name == span {
+		return ""
+	}
+	return name
 }
 
 // parser returns a parser of the text from a place on that reports to b.

@@ -213,3 +213,31 @@ func TestNodesHavePositions(t *testing.T) {
 	require.Equal(t, "m.relay:1:11", m.Main().Params[0].Pos().String())
 	require.Equal(t, "m.relay:1:1", m.Main().Pos().String())
 }
+
+// The comments that name nodes, as package relay and other tools write them.
+func TestNodesAreNamed(t *testing.T) {
+	m, err := relaytext.Parse("m.relay", `
+def @main(%x: float32 /* ty=float32 span=x:0:0 */) {
+  %0 = exp(%x) /* ty=float32 span=Exp_0:0:0 */;
+  %1 = (%x,
+    %0)   /* span=model/tf.tuple:0:0:0 */;
+  %2 = (%1).1/* ty=float32 span=a:0:0, b:0:0 */;
+  let %y = log(%1.0 /* span=field:0:0 */) /* span="a \x2a/ b:0:0":0:0 */;
+  %3 = if (True) { sin(%y) /* ty=float32 span=from_string:4:5 */ } else { cos(%y) } /* span=choice:0:0 */;
+  %4 = @f(%3) /* span=call:0:0 */;
+  add(%4 + %2, %0) // span=none:0:0
+}
+def @f(%x: float32) { %x }`, relaytext.Options{})
+	require.NoError(t, err)
+	var names []string
+	for e := range relay.PostOrder(m.Main().Body, false) {
+		switch e.(type) {
+		case *relay.Var, *relay.Constant, *relay.Function, *relay.Let:
+		default:
+			names = append(names, e.Pos().Node)
+		}
+	}
+	require.Equal(t, []string{"Exp_0", "model/tf.tuple:0", "field", "a */ b:0:0", "", "", "choice", "call", "a", "", ""}, names)
+	_, err = relaytext.Parse("m.relay", "def @main(%x: float32) { add(%x) /* span=Add_7:0:0 */ }", relaytext.Options{})
+	require.ErrorContains(t, err, `m.relay:1:26: node "Add_7": infer-type: add: wants 2 operands`)
+}

@@ -90,7 +90,7 @@ func (b *builder) resolve(t antlr.Token) relay.Expr {
 		name, fields = name[:cut], append(fields, field)
 		at, found = b.names[name]
 	}
-	pos := b.r.pos(t)
+	pos := b.r.node(t, t)
 	if !found {
 		b.unbound(t.GetText(), pos)
 		return nil
