@@ -10,7 +10,8 @@ import (
 // loop. Passes rewrite main alone; everywhere runs them on the regions too.
 
 // everywhere runs p on main, and then on each region in it as if that were main. On the way, constants that a region is
-// given move into it, so that p sees them, and what it is given for nothing goes. infer-type goes into regions by itself.
+// given move into it, so that p sees them, and what it is given, or gives, for nothing goes. infer-type goes into regions by
+// itself.
 func everywhere(ctx context.Context, p Pass, m *relay.Module, o *Options) (*relay.Module, error) {
 	if p.Name == "infer-type" {
 		return p.Run(ctx, m, o)
@@ -38,6 +39,9 @@ type everyRegion struct {
 func (e *everyRegion) run(f *relay.Function) (*relay.Function, error) {
 	f, err := e.alone(f)
 	if err != nil {
+		return nil, err
+	}
+	if f, err = trim(f); err != nil {
 		return nil, err
 	}
 	to, err := relay.Rewrite(f, func(_, x relay.Expr) (relay.Expr, error) {

@@ -118,3 +118,53 @@ func TestWhatInnerFunctionsReadStays(t *testing.T) {
 	sameAnswers(t, before, after)
 	require.Equal(t, []*relay.Var{free, z}, regionsOf(after.Main())[1].Params)
 }
+
+// TestWhatIsGivenForNothingGoes has a loop and a branch of which only some fields are used: state a depends on b, and c on
+// nothing but itself.
+func TestWhatIsGivenForNothingGoes(t *testing.T) {
+	g := newGraph(t)
+	c, n := g.variable("c", tensor.Bool), g.variable("n", tensor.Int64)
+	x := g.variable("x", tensor.Float32, 2)
+	g.params = []*relay.Var{c, n, x}
+	round, a, b, own := g.variable("round", tensor.Int64), g.variable("a", tensor.Float32, 2), g.variable("b", tensor.Float32, 2), g.variable("own", tensor.Float32, 2)
+	body := g.fn(g.tuple(g.add(a, b), g.mul(b, b), g.mul(own, own), g.add(a, a), g.add(own, b)), round, a, b, own)
+	loop, err := relay.NewLoop(relay.Loop{Trip: n, State: []relay.Expr{x, x, x}, Max: 4, Body: body}, diag.Pos{})
+	require.NoError(t, err)
+	side := func(k float64) relay.Expr {
+		p := g.variable("p", tensor.Float32, 2)
+		return g.apply(g.fn(g.tuple(g.mul(p, g.scalar(k)), g.add(p, p), g.add(p, g.scalar(k))), p), x)
+	}
+	i, err := relay.NewIf(c, side(2), side(3), diag.Pos{})
+	require.NoError(t, err)
+	run := func(fields ...relay.Expr) (*relay.Loop, *relay.If) {
+		before := g.module(g.tuple(fields...))
+		require.NoError(t, relay.Verify(before))
+		after, err := Run(context.Background(), before, Passes()[2:3], &Options{Ops: g.ops, Notes: &diag.Notes{}, Verify: true})
+		require.NoError(t, err)
+		sameAnswers(t, before, after)
+		var l *relay.Loop
+		var branch *relay.If
+		for e := range relay.PostOrder(after.Main(), false) {
+			switch e := e.(type) {
+			case *relay.Loop:
+				l = e
+			case *relay.If:
+				branch = e
+			}
+		}
+		return l, branch
+	}
+
+	l, branch := run(g.get(loop, 0), g.get(i, 1))
+	require.Equal(t, "(Tensor[(2,), float32], Tensor[(2,), float32], Tensor[(1,), int64])", l.Type().String(), "a, and b that it needs")
+	require.Equal(t, "(Tensor[(2,), float32],)", branch.Type().String())
+	l, branch = run(g.get(loop, 4), g.get(loop, 5), g.get(i, 0), g.get(i, 2))
+	require.Equal(t, "(Tensor[(2,), float32], Tensor[(2,), float32], Tensor[(4, 2), float32], Tensor[(1,), int64])", l.Type().String(), "b and c, and the second part")
+	require.Equal(t, "(Tensor[(2,), float32], Tensor[(2,), float32])", branch.Type().String())
+	l, _ = run(g.get(loop, 1), g.get(loop, 5))
+	require.Equal(t, "(Tensor[(2,), float32], Tensor[(1,), int64])", l.Type().String())
+	l, _ = run(g.get(loop, 5))
+	require.Equal(t, loop.Type(), l.Type(), "a loop of nothing but rounds stays what it is")
+	l, _ = run(g.get(loop, 0), g.get(loop, 1), g.get(loop, 2), g.get(loop, 3), g.get(loop, 4))
+	require.Equal(t, loop.Type(), l.Type())
+}
