@@ -46,7 +46,7 @@ func lowerConv(s *Site) ([]Operand, error) {
 		source = padSpatial(s, x, data, spatial, a.Padding)
 		anchor.Pad = source.Tensor
 		begin = make([]int, len(spatial))
-	} else if s.t.Kind == target.CPU && narrower(x.DType, d) {
+	} else if s.widens(x) {
 		source, strides = widenedData(s, x, data, spatial, extents, a.Strides)
 		anchor.Pad, anchor.Widens = source.Tensor, true // once a block, not once a use
 	} else if x.Tensor != nil && !x.Tensor.IsInput() && !x.Tensor.IsCopy() {
@@ -136,8 +136,13 @@ func widenedData(s *Site, x Operand, layout tensor.Layout, spatial string, windo
 	}), strides
 }
 
-// narrower reports whether a type is kept in fewer bits than it is computed in.
-func narrower(d, in tensor.DType) bool { return d.IsFloat() && d.Bits() < in.Bits() }
+// widens reports whether an operand should be widened by a stage of its own, once a block and not once a use.
+func (s *Site) widens(x Operand) bool { return s.t.Kind == target.CPU && working(x.DType) != x.DType }
+
+// widened adds a stage that holds x in the type in which it is computed.
+func (s *Site) widened(x Operand) Operand {
+	return s.Compute(x.Shape, working(x.DType), func(i []tir.Expr) tir.Expr { return x.wide(i...) })
+}
 
 // spatialOf returns the spatial axes of a layout in the order in which attributes list them, wherever they stand in it.
 func spatialOf(l tensor.Layout) string {

@@ -56,11 +56,11 @@ func sameShape(a, b []int) bool {
 	return true
 }
 
-// anchorBlocks prepares an anchored function: stages other than the anchor, its padded operand and the result are
+// anchorBlocks prepares an anchored function: stages other than the anchor, its padded or widened operands and the result are
 // inlined, and the anchor's result becomes local. It returns the anchor's block and the result's.
 func anchorBlocks(s *schedule.Schedule, d *Definition) (anchor, out schedule.Block) {
 	for _, st := range d.Stages {
-		if st != d.Anchor.Stage && st != d.Anchor.Pad && st != d.Outputs[0] {
+		if st != d.Anchor.Stage && st != d.Anchor.Pad && st != d.Anchor.Panel && st != d.Outputs[0] {
 			s.ComputeInline(s.Block(st.Buffer.Name))
 		}
 	}

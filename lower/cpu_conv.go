@@ -245,25 +245,32 @@ func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 	channels := shape[rank-1]
 	var grid, pixel schedule.Loop
 	var tl cost.Tile
-	c := s.Split(axes[rank-1], 0, d.Anchor.Block)
+	groups := ceilDiv(channels, d.Anchor.Block)
+	if d.Anchor.Widens { // for each group anew
+		groups = ceilDiv(groups, widenedPanels)
+	}
+	c := s.Split(axes[rank-1], groups, 0, d.Anchor.Block)
 	if rank == 1 || rank >= 2 && shape[rank-2] == 1 {
 		tl = cost.Tile{Rows: 1, Vectors: 1, Lanes: min(t.Lanes(32), channels)}
 		grid = parallelAll(s, append(append([]schedule.Loop{}, axes[:rank-1]...), c[0]))
-		s.ComputeAt(anchor, grid)
+		s.ComputeAt(anchor, c[1])
 	} else {
 		tl, _ = cost.RegisterTile(shape[rank-2], channels, d.Anchor.Block, t)
 		w := s.Split(axes[rank-2], 0, tl.Rows)
 		pixel = w[1]
 		outer := append(append([]schedule.Loop{}, axes[:rank-2]...), c[0])
-		s.Reorder(append(append([]schedule.Loop{}, outer...), w[0], w[1], c[1])...)
-		parallelAll(s, outer)
+		s.Reorder(append(append([]schedule.Loop{}, outer...), c[1], w[0], w[1], c[2])...)
+		grid = parallelAll(s, outer)
 		s.ComputeAt(anchor, w[0])
+	}
+	if d.Anchor.Pad != nil {
+		placePad(s, d, grid, t)
 	}
 	shapeTile(s, d.Anchor, anchor, tl, func([]schedule.Loop) {})
 	if pixel != (schedule.Loop{}) {
 		s.Unroll(pixel)
 	}
-	vectorizeAxis(s, c[1], tl.Lanes)
+	vectorizeAxis(s, c[2], tl.Lanes)
 }
 
 // convFlops returns the multiply-adds of the anchor.

@@ -79,12 +79,24 @@ func matmulTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	grid := parallelAll(s, outer)
 	s.ComputeAt(anchor, tiles[0])
 
+	if d.Anchor.Pad != nil {
+		placePad(s, d, grid, t)
+	}
 	packed := turned || rows >= 32 || rows >= 16 && columns%128 == 0
-	if packed && int64(depth*block*4) <= t.L2 {
+	switch fits := int64(depth*block*4) <= t.L2; {
+	case d.Anchor.Panel != nil && fits:
+		panel := stage(s, d.Anchor.Panel)
+		s.SetScope(panel, tir.Scratch)
+		s.ComputeAt(panel, grid)
+		packPanel(s, panel, turned, t)
+	case d.Anchor.Panel != nil:
+		refusePlain(s, anchor)
+		return
+	case packed && fits:
 		panel := s.CacheRead(anchor, operand, tir.Scratch)
 		s.ComputeAt(panel, grid)
 		packPanel(s, panel, turned, t)
-	} else if turned {
+	case turned:
 		refusePlain(s, anchor)
 		return
 	}

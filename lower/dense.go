@@ -18,6 +18,10 @@ func lowerMatmul(s *Site) ([]Operand, error) {
 	d := working(s.Out().DType)
 	k := x.Shape[len(x.Shape)-1]
 	anchor := &Anchor{Kind: "dense"}
+	if s.widens(x) {
+		x = s.widened(x)
+		anchor.Pad, anchor.Widens = x.Tensor, true
+	}
 	var read func(i []tir.Expr, r tir.Expr) (a, b tir.Expr)
 	if attrs, dense := s.Call.Attrs.(*relay.DenseAttrs); dense {
 		layout := tensor.MustLayout("NK")
@@ -36,6 +40,10 @@ func lowerMatmul(s *Site) ([]Operand, error) {
 		attrs := s.Call.Attrs.(*relay.MatmulAttrs)
 		if attrs.TransposeA && len(x.Shape) > 1 {
 			k = x.Shape[len(x.Shape)-2]
+		}
+		if s.widens(w) {
+			w = s.widened(w)
+			anchor.Panel = w.Tensor
 		}
 		read = matmulReader(x, w, attrs)
 	}

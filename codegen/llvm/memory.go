@@ -230,14 +230,14 @@ func (e *emitter) load(l *tir.Load) *val {
 	}
 	m, v := e.memory(b), e.flatten(b, l.Indices)
 	if v.lanes > 1 && e.mask != nil && !v.uniform() && !e.inside(b, l.Indices, v.lanes) {
-		return e.unpackBool(b, e.maskedLoad(b, m, v, e.mask, e.poison(vec(m.elem, v.lanes))))
+		return e.unpack(b, e.maskedLoad(b, m, v, e.mask, e.poison(vec(m.elem, v.lanes))))
 	}
 	var out *val
 	switch {
 	case v.lanes == 1:
-		out = e.fetch(b, m, v.base, m.elem)
+		out = e.fetch(b, m, v.base, m.bits())
 	case v.uniform():
-		return e.broadcast(e.unpackBool(b, e.fetch(b, m, v.base, m.elem)), v.lanes)
+		return e.broadcast(e.unpack(b, e.fetch(b, m, v.base, m.bits())), v.lanes)
 	case v.contiguous():
 		out = e.fetch(b, m, v.base, vec(m.elem, v.lanes))
 	case v.generic == nil && v.stride.isConst() && v.stride.c == 2 && v.lanes >= 4 && v.lanes&(v.lanes-1) == 0:
@@ -248,11 +248,20 @@ func (e *emitter) load(l *tir.Load) *val {
 		}
 		lanes := make([]*val, v.lanes)
 		for i := range lanes {
-			lanes[i] = e.fetch(b, m, e.laneOffset(v, i), m.elem)
+			lanes[i] = e.fetch(b, m, e.laneOffset(v, i), m.bits())
 		}
 		out = e.build(lanes)
 	}
-	return e.unpackBool(b, out)
+	return e.unpack(b, out)
+}
+
+// bits is the type in which single elements are loaded and stored: a half that is only moved then goes through an integer
+// register, where a load does not wait for the register's other lanes.
+func (m *memory) bits() tok {
+	if m.elem == "half" {
+		return "i16"
+	}
+	return m.elem
 }
 
 // loadEven loads every second element with two vector loads, the second of which ends with the last element, so that
@@ -272,13 +281,17 @@ func (e *emitter) loadEven(b *tir.Buffer, m *memory, v vindex) *val {
 	return e.op(t, fmt.Sprintf("shufflevector $0, $1, <%d x i32> <%s>", n, strings.Join(pick, ", ")), low, high)
 }
 
-// unpackBool turns bytes that hold bools into i1.
-func (e *emitter) unpackBool(b *tir.Buffer, v *val) *val {
-	if b.DType != tensor.Bool {
-		return v
+// unpack turns what was loaded into a value: bytes that hold bools into i1, the bits of half into half.
+func (e *emitter) unpack(b *tir.Buffer, v *val) *val {
+	elem, n := split(v.t)
+	switch {
+	case b.DType == tensor.Bool:
+		return e.op(vec(i1, n), "icmp ne $0, %1", v, e.int(v.t, 0))
+	case b.DType == tensor.Float16 && elem == "i16":
+		t := vec("half", n)
+		return e.op(t, "bitcast $0 to "+string(t), v)
 	}
-	_, n := split(v.t)
-	return e.op(vec(i1, n), "icmp ne $0, %1", v, e.int(v.t, 0))
+	return v
 }
 
 // maskedLoad loads the lanes of mask and takes the others from rest. Types are those of memory.
@@ -364,6 +377,9 @@ func (e *emitter) store(s *tir.Store) {
 		e.fail("store of %s to %d lanes of buffer %s of %v", x.t, v.lanes, b.Name, b.DType)
 	}
 	put := func(l linear, x *val) {
+		if x.t == "half" { // see bits
+			x = e.op("i16", "bitcast $0 to i16", x)
+		}
 		e.act(fmt.Sprintf("store $0, $1, align %d%s", m.alignOf(l), m.stores), x, e.pointer(m, l))
 	}
 	switch {
