@@ -102,6 +102,7 @@ func readArray(path string) (*tensor.Tensor, error) {
 func (c *caseRun) runSet(ctx context.Context, set dataSet) error {
 	given := map[string]*tensor.Tensor{}
 	values := map[string]*tensor.Tensor{}
+	var listed []string // inputs of which the corpus says that they decide shapes
 	for i, path := range set.Inputs {
 		name, err := c.inputName(i)
 		if err != nil {
@@ -111,27 +112,14 @@ func (c *caseRun) runSet(ctx context.Context, set dataSet) error {
 		if err != nil {
 			return err
 		}
+		given[name] = t
 		if slices.Contains(c.Case.ValueInputs, i) {
-			values[name] = t
-		} else {
-			given[name] = t
+			listed = append(listed, name)
 		}
 	}
 	results, err := c.compileAndRun(ctx, given, values)
-	if errors.Is(err, diag.ErrUnsupported) && !errors.Is(err, diag.ErrInternal) {
-		// perhaps a value is wanted at compile time: shapes, axes and counts are short lists of integers, limits are scalars
-		short, rest := maps.Clone(values), maps.Clone(given)
-		for name, t := range given {
-			if len(t.Shape) <= 1 && (t.DType.IsInt() && t.Elems() <= 64 || t.Elems() == 1) {
-				short[name] = t
-				delete(rest, name)
-			}
-		}
-		if len(short) > len(values) {
-			if again, err2 := c.compileAndRun(ctx, rest, short); err2 == nil || !errors.Is(err2, diag.ErrUnsupported) {
-				results, err, values = again, err2, short
-			}
-		}
+	for bindAsked(err, listed, given, values) {
+		results, err = c.compileAndRun(ctx, given, values)
 	}
 	if err != nil {
 		return err
@@ -142,6 +130,33 @@ func (c *caseRun) runSet(ctx context.Context, set dataSet) error {
 	slices.Sort(c.result.Bound)
 	c.result.Bound = slices.Compact(c.result.Bound)
 	return c.compare(set, results)
+}
+
+// bindAsked moves the input whose value a refusal asks for from the given ones to those that are bound when compiling. Of a
+// refusal that asks for none it is those that the corpus lists, and then all that may be shapes, axes, counts or limits. It
+// reports whether there was one.
+func bindAsked(err error, listed []string, given, values map[string]*tensor.Tensor) bool {
+	if !errors.Is(err, diag.ErrUnsupported) || errors.Is(err, diag.ErrInternal) {
+		return false
+	}
+	bind := func(fits func(name string, t *tensor.Tensor) bool) bool {
+		before := len(values)
+		for name, t := range given {
+			if fits(name, t) {
+				values[name] = t
+			}
+		}
+		for name := range values {
+			delete(given, name)
+		}
+		return len(values) > before
+	}
+	var asked *onnx.NeedsValue
+	return errors.As(err, &asked) && bind(func(name string, _ *tensor.Tensor) bool { return name == asked.Input }) ||
+		bind(func(name string, _ *tensor.Tensor) bool { return slices.Contains(listed, name) }) ||
+		bind(func(_ string, t *tensor.Tensor) bool {
+			return len(t.Shape) <= 1 && (t.DType.IsInt() && t.Elems() <= 64 || t.Elems() == 1)
+		})
 }
 
 // compileAndRun returns the outputs in the model's order.
