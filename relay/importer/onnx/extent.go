@@ -14,11 +14,8 @@ type extent struct {
 	count relay.Expr // int64 (1)
 }
 
-// bounded marks e. Elements that share bytes could not be moved together afterwards.
+// bounded marks e.
 func (n *node) bounded(e relay.Expr, axis int, count relay.Expr) relay.Expr {
-	if d := n.dtype(e); d.Bits() < 8 {
-		n.failUnsupported("a result of %v whose extent is known only when the model runs", d)
-	}
 	n.im.extents[e] = extent{axis, count}
 	return e
 }

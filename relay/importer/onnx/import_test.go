@@ -166,6 +166,11 @@ func TestUniqueGivesAsManyAsThereAre(t *testing.T) {
 	m.Graph.Input = values(value("x", 22, 2, 3)) // int4
 	m.Graph.Output = values(value("y", 22))
 	refuse(t, m, Options{}, diag.ErrUnsupported, "storage type int4")
+
+	m.Graph.Input = values(value("x", 1, 2, 3))
+	m.Graph.Node = append(m.Graph.Node, op("Cast", names("y"), names("packed"), attr("to", 22)))
+	m.Graph.Output = values(value("packed", 22))
+	refuse(t, m, Options{}, diag.ErrUnsupported, "packed: an output of int4 whose extent is known only when the model runs")
 }
 
 func TestOutputsOfBoundedExtentSayHowMuchIsReal(t *testing.T) {

@@ -156,6 +156,9 @@ func (im *importer) module(model *pb.ModelProto) (*relay.Module, error) {
 	}
 	for i, e := range outputs { // the number of real rows is an output of its own
 		if x, ok := im.extents[e]; ok {
+			if d := relay.Tensor(e).DType; d.Bits() < 8 { // elements that share bytes could not be moved together
+				return nil, diag.Unsupported(step, m.Outputs[i], "an output of %v whose extent is known only when the model runs", d).At(im.pos(""))
+			}
 			if m.Extents == nil {
 				m.Extents = map[string]relay.Extent{}
 			}
