@@ -402,8 +402,8 @@ func (b *barriers) loop(n *tir.For, c *around, before []*use) (tir.Stmt, flow) {
 	if body == n.Body {
 		return n, whole
 	}
-	if n.Kind == tir.Vectorized {
-		b.fail(diag.Unsupported("insert-barriers", n.Var.Name, "values pass between work-items inside a vectorized loop; wanted a serial one"))
+	if n.Kind == tir.Vectorized || n.Kind == tir.Parallel {
+		b.fail(diag.Unsupported("insert-barriers", n.Var.Name, "values pass between work-items inside a %v loop; wanted a serial one", n.Kind))
 	}
 	if axis < 0 && (b.differs(n.Min, c) || b.differs(n.Extent, c)) {
 		b.fail(diag.Unsupported("insert-barriers", n.Var.Name, "values pass between work-items inside a loop whose bounds they may decide differently"))

@@ -13,21 +13,16 @@ import (
 //	parallel n in range(0, 2): parallel h in range(0, 56): S   →   grid g = 112: let n = g//56: let h = g%%56: S
 //
 // Parallel loops further inside become serial. A loop bound to a grid axis is an error: a processor has no work-items.
-// On a GPU nothing is lifted: its loops are bound to grid axes.
+// On a GPU nothing is lifted: its loops are bound to grid axes, and a parallel one is an error.
 func LiftGrid(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 	if opts.Device == GPU {
+		if f := firstLoop(k.Body, tir.Parallel); f != nil {
+			return nil, diag.Unsupported("lift-grid", f.Var.Name, "the loop is parallel, and a device with work-groups has no workers; wanted one that is bound to a grid axis")
+		}
 		return k, nil
 	}
-	var bound *tir.For
-	tir.Walk(k.Body, func(n any) bool {
-		if f, ok := n.(*tir.For); ok && f.Kind == tir.Bound && bound == nil {
-			bound = f
-		}
-		_, isExpr := n.(tir.Expr)
-		return bound == nil && !isExpr
-	})
-	if bound != nil {
-		return nil, diag.Unsupported("lift-grid", bound.Var.Name, "the loop is bound to %s, and a processor has no work-items; wanted a parallel loop", bound.Thread)
+	if f := firstLoop(k.Body, tir.Bound); f != nil {
+		return nil, diag.Unsupported("lift-grid", f.Var.Name, "the loop is bound to %s, and a processor has no work-items; wanted a parallel loop", f.Thread)
 	}
 	var loops []*tir.For
 	body, total := k.Body, int64(1)
@@ -72,4 +67,17 @@ func LiftGrid(k *tir.Kernel, opts Options) (*tir.Kernel, error) {
 	}
 	c.Body = body
 	return &c, nil
+}
+
+// firstLoop returns the first loop of a kind, or nil.
+func firstLoop(body tir.Stmt, kind tir.LoopKind) *tir.For {
+	var found *tir.For
+	tir.Walk(body, func(n any) bool {
+		if f, ok := n.(*tir.For); ok && f.Kind == kind && found == nil {
+			found = f
+		}
+		_, isExpr := n.(tir.Expr)
+		return found == nil && !isExpr
+	})
+	return found
 }

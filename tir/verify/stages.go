@@ -49,7 +49,7 @@ func (s Stage) loops(f *tir.For) On {
 }
 
 // stages are the rows in the order of the passes. A row differs from the one above by what its pass carries out. Parallel
-// loops are the grid of a processor; of a device with work-groups they are an error of the schedule, told at the end.
+// loops are the grid of a processor; for a device with work-groups lift-grid refuses them.
 var stages = []Stage{
 	{"lower-blocks", Both, Both, Both, Both, Both, Both, Both, None, None, None},
 	{"simplify", Both, Both, Both, Both, Both, Both, Both, None, None, None},
@@ -58,11 +58,11 @@ var stages = []Stage{
 	{"double-buffer", Both, Both, Both, None, Both, Both, None, None, None, None},
 	{"insert-barriers", Both, Both, Both, None, Both, Both, None, GPU, None, None},
 	{"lift-threads", Both, Both, Both, None, Both, CPU, None, GPU, None, None},
-	{"lift-grid", GPU, Both, Both, None, GPU, None, None, GPU, CPU, None},
-	{"partition-loops", GPU, Both, Both, None, GPU, None, None, GPU, CPU, None},
-	{"vectorize", GPU, None, Both, None, GPU, None, None, GPU, CPU, None},
-	{"unroll", GPU, None, None, None, GPU, None, None, GPU, CPU, None},
-	{"simplify", GPU, None, None, None, GPU, None, None, GPU, CPU, None},
+	{"lift-grid", None, Both, Both, None, GPU, None, None, GPU, CPU, None},
+	{"partition-loops", None, Both, Both, None, GPU, None, None, GPU, CPU, None},
+	{"vectorize", None, None, Both, None, GPU, None, None, GPU, CPU, None},
+	{"unroll", None, None, None, None, GPU, None, None, GPU, CPU, None},
+	{"simplify", None, None, None, None, GPU, None, None, GPU, CPU, None},
 	{"size-scratch", None, None, None, None, GPU, None, None, GPU, CPU, Both},
 }
 
