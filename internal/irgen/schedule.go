@@ -39,7 +39,7 @@ func (g *stepper) steps(n int) {
 	table := schedule.Primitives()
 	for range n {
 		name := table[g.IntN(len(table))].Name
-		if draw := operands[name]; draw != nil && !(g.groups && name == "parallel") {
+		if draw := operands[name]; draw != nil && !(g.groups && name == "parallel") { // a device with work-groups has no workers
 			g.attempt(name, func() []any { return draw(g) })
 		}
 	}
