@@ -50,6 +50,7 @@ type Gen struct {
 	params  []*relay.Var
 	wrap    []func(body relay.Expr) relay.Expr // lets, outermost first
 	control bool
+	careful int // how much rarer than usual a place of a pattern is different
 }
 
 // Module draws a graph over the operators of ops. It panics when a row makes an illegal call, which is a bug of the row.

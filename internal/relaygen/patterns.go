@@ -9,10 +9,10 @@ import (
 
 // patterns has a maker for each group of operators that a graph pass looks for, by the pass's name. About one time in four
 // something is different: a constant, an operand, an axis, or a value in the middle that others read too.
-var patterns = table(activationPatterns(), simplePatterns(), movePatterns(), heavyPatterns(), normPatterns(), blockPatterns())
+var patterns = table(activationPatterns(), simplePatterns(), movePatterns(), heavyPatterns(), normPatterns(), visionPatterns(), blockPatterns())
 
 // miss reports whether this place of a pattern is to be different.
-func (g *Gen) miss() bool { return g.one(16) }
+func (g *Gen) miss() bool { return g.one(16 * (1 + g.careful)) }
 
 // k is a constant of one element, of any shape that broadcasts: v, or rarely another number.
 func (g *Gen) k(v float64) relay.Expr {

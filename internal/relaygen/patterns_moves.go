@@ -224,7 +224,7 @@ func (g *Gen) blocks() relay.Expr {
 
 // turns are transposes and reshapes in turn, most of which only add or drop axes of extent 1.
 func (g *Gen) turns() relay.Expr {
-	x := g.want(func(t *relay.TensorType) bool { return len(t.Shape) >= 2 && len(t.Shape) <= 4 }, func() relay.Expr {
+	x := g.want(func(t *relay.TensorType) bool { return len(t.Shape) >= 2 && len(t.Shape) <= 4 && t.Shape.Elems() > 0 }, func() relay.Expr {
 		return g.leaf(g.float, append(tensor.Shape{1}, g.list(g.from(1, 3), 1, 3)...))
 	})
 	for range g.from(2, 5) {

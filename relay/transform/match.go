@@ -154,7 +154,7 @@ func neverNegative(e relay.Expr) bool { return neverBelow(e, 12) }
 
 // keepsSign are the operators whose results are elements of the first operand, or means or sums of them.
 var keepsSign = map[string]bool{"reshape": true, "transpose": true, "strided_slice": true, "broadcast_to": true, "channel_shuffle": true,
-	"reverse": true, "copy": true, "sum": true, "mean": true, "max": true, "min": true, "prod": true, "concatenate": true, "expand_dims": true,
+	"reverse": true, "copy": true, "take": true, "gather": true, "sum": true, "mean": true, "max": true, "min": true, "prod": true, "concatenate": true, "expand_dims": true,
 	"squeeze": true, "nn.max_pool1d": true, "nn.max_pool2d": true, "nn.max_pool3d": true, "nn.avg_pool1d": true, "nn.avg_pool2d": true,
 	"nn.avg_pool3d": true, "nn.global_avg_pool2d": true, "nn.global_max_pool2d": true, "nn.adaptive_avg_pool2d": true,
 	"nn.adaptive_max_pool2d": true, "ceil": true, "round": true, "trunc": true, "floor": true, "sqrt": true, "tanh": true}
@@ -168,6 +168,9 @@ func neverBelow(e relay.Expr, depth int) bool {
 		return computable(e) && len(e.Value.Data) <= foldGrowth && !slices.ContainsFunc(tensor.Widen(e.Value).F, func(v float64) bool { return v < 0 })
 	case *relay.Tuple:
 		return !slices.ContainsFunc(e.Fields, func(f relay.Expr) bool { return !neverBelow(f, depth-1) })
+	case *relay.TupleGet:
+		c, ok := is(e.Tuple, "split")
+		return ok && neverBelow(c.Args[0], depth-1)
 	case *relay.Call:
 		if e.Op == nil {
 			return false

@@ -27,6 +27,7 @@ func Passes() []Pass {
 		{"recognize-rms-norm", "the root of the mean square; behind layer norm, which contains it", RecognizeRmsNorm},
 		{"recognize-channel-shuffle", "reshape, transpose, reshape is an index map that its reader takes for nothing", RecognizeChannelShuffle},
 		{"recognize-depth-to-space", "likewise reshape, transpose, reshape with blocks of rows and columns", RecognizeDepthToSpace},
+		{"recognize-non-max-suppression", "a detector's boxes are chosen one by one in hundreds of operators; as one, there is one loop", RecognizeNonMaxSuppression},
 		{"flatten-atrous-conv", "exporters write dilation as space to batch, convolution, batch to space; as one, nothing is moved", FlattenAtrousConv},
 		{"combine-constants", "factors and biases that follow each other become one, in the form in which fold-scale-axis looks for them", CombineConstants},
 		{"fold-scale-axis", "factors of channels disappear in the weights of the convolution before or behind", FoldScaleAxis},

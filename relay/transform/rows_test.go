@@ -131,7 +131,8 @@ func TestPassesRewriteRows(t *testing.T) {
 		"canonicalize": canonicalRows, "simplify-expr": exprRows, "simplify-moves": moveRows, "fast-math": fastRows, "flatten-atrous-conv": atrousRows,
 		"recognize-instance-norm": instanceNormRows, "recognize-group-norm": groupNormRows, "recognize-rms-norm": rmsNormRows,
 		"recognize-depth-to-space": depthRows, "combine-parallel": parallelRows,
-		"recognize-softmax": softmaxRows, "remove-copies": copyRows, "split-args": splitRows}
+		"recognize-softmax": softmaxRows, "remove-copies": copyRows, "split-args": splitRows,
+		"recognize-non-max-suppression": suppressionRows}
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
