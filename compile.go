@@ -21,6 +21,7 @@ import (
 	"github.com/texel-ml/texel/memplan"
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/relay/importer/onnx"
+	"github.com/texel-ml/texel/relay/relaytext"
 	graphpasses "github.com/texel-ml/texel/relay/transform"
 	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
@@ -106,16 +107,26 @@ func Compile(ctx context.Context, path string, opts Options) (c *Compiled, err e
 
 // Import reads a model as a module of relay, its dimensions bound by opts. Notes go to notes, which may be nil.
 func Import(ctx context.Context, path string, opts Options, notes *diag.Notes) (*relay.Module, error) {
+	var m *relay.Module
+	var err error
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".onnx":
-	case ".tflite", ".relay":
-		return nil, diag.Unsupported("import", path, "%s models are not read yet", strings.TrimPrefix(ext, "."))
+		var list []diag.Note
+		m, list, err = onnx.Import(ctx, path, onnx.Options{InputShapes: opts.InputShapes, Dims: opts.Dims, Values: opts.Values, MaxTrips: opts.MaxTrips,
+			FreezeDefaults: opts.FreezeDefaults})
+		for _, n := range list {
+			notes.Append(n)
+		}
+	case ".relay":
+		for name := range opts.Dims {
+			return nil, diag.Invalid("import", path, "dimension %q is given, but Relay text names no dimensions; give the shapes of inputs", name)
+		}
+		m, err = relaytext.Import(ctx, path, relaytext.Options{Ops: opts.Extend.ops(), Shapes: opts.InputShapes, Values: opts.Values,
+			FreezeDefaults: opts.FreezeDefaults, Notes: notes})
+	case ".tflite":
+		return nil, diag.Unsupported("import", path, "tflite models are not read yet")
 	default:
 		return nil, diag.Invalid("import", path, "wanted a .onnx, .tflite or .relay model, found %q", filepath.Base(path))
-	}
-	m, list, err := onnx.Import(ctx, path, onnx.Options{InputShapes: opts.InputShapes, Dims: opts.Dims, Values: opts.Values, MaxTrips: opts.MaxTrips, FreezeDefaults: opts.FreezeDefaults})
-	for _, n := range list {
-		notes.Append(n)
 	}
 	if err != nil {
 		return nil, err
@@ -344,14 +355,17 @@ func (c *Compiled) Plan() *artifact.Plan { return c.variants[0].plan }
 
 // ExternalFiles returns the files beside the model at path that hold its external data.
 func ExternalFiles(path string) ([]string, error) {
-	if !strings.EqualFold(filepath.Ext(path), ".onnx") {
-		return nil, nil
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".onnx":
+		s, err := onnx.ReadSignature(path)
+		if err != nil {
+			return nil, err
+		}
+		return s.Files, nil
+	case ".relay":
+		return relaytext.Files(path), nil
 	}
-	s, err := onnx.ReadSignature(path)
-	if err != nil {
-		return nil, err
-	}
-	return s.Files, nil
+	return nil, nil
 }
 
 // Targets returns the names of the targets, best first.
@@ -389,7 +403,7 @@ func (c *Compiled) WriteFile(path string) (err error) {
 			}
 		}
 	}
-	if err := w.File(artifact.ModelEntry, []byte(relay.Print(c.source))); err != nil {
+	if err := w.File(artifact.ModelEntry, []byte(relay.PrintOptions{Spans: true}.Print(c.source))); err != nil {
 		return err
 	}
 	cert, err := c.certificate().encode()

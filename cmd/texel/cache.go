@@ -18,6 +18,7 @@ import (
 
 	"github.com/texel-ml/texel"
 	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/relay/relaytext"
 	"github.com/texel-ml/texel/target"
 )
 
@@ -150,6 +151,15 @@ func cacheKey(model string, opts texel.Options) (string, error) {
 		full = model
 	}
 	fmt.Fprintln(h, digest, filepath.Dir(full), version, compilerStamp())
+	if strings.EqualFold(filepath.Ext(model), ".relay") { // the text does not say which files lie beside it
+		for _, f := range relaytext.Files(model) {
+			digest, err := fileDigest(f)
+			if err != nil {
+				return "", diag.Invalid("import", f, "cannot read the file").By(err)
+			}
+			fmt.Fprintln(h, filepath.Base(f), digest)
+		}
+	}
 	names := opts.Targets
 	if len(names) == 0 {
 		names = []string{"host"}

@@ -28,8 +28,8 @@ func (a *app) runCase(ctx context.Context, q *request) *caseResult {
 type caseRun struct {
 	*request
 	result *caseResult
-	sig    *onnx.Signature
-	wrong  bool // the error is a difference, not a refusal
+	inputs []onnx.Input // nil: not known before it is compiled
+	wrong  bool         // the error is a difference, not a refusal
 }
 
 // judge turns the outcome into a status.
@@ -55,20 +55,18 @@ func (c *caseRun) judge(err error) {
 }
 
 func (c *caseRun) hasInput() bool {
-	return c.sig != nil && slices.ContainsFunc(c.sig.Inputs, func(in onnx.Input) bool { return !in.Default })
+	return slices.ContainsFunc(c.inputs, func(in onnx.Input) bool { return !in.Default })
 }
 
 func (c *caseRun) run(ctx context.Context) error {
 	if c.Case.Problem != "" {
 		return diag.Invalid("conformance", c.Case.Name, "%s", c.Case.Problem)
 	}
-	if filepath.Ext(c.Case.Model) == ".onnx" {
-		var err error
-		if c.sig, err = onnx.ReadSignature(c.Case.Model); err != nil {
-			return err
-		}
+	var err error
+	if c.inputs, err = inputsOf(c.Case.Model); err != nil {
+		return err
 	}
-	if c.sig != nil && slices.ContainsFunc(c.sig.Inputs, func(in onnx.Input) bool { return in.DType == tensor.Invalid }) {
+	if slices.ContainsFunc(c.inputs, func(in onnx.Input) bool { return in.DType == tensor.Invalid }) {
 		if _, err := texel.Import(ctx, c.Case.Model, texel.Options{}, nil); err != nil {
 			return err // its files are no tensors
 		}
@@ -86,8 +84,8 @@ func (c *caseRun) inputName(i int) (string, error) {
 	if i < len(c.Case.Inputs) && c.Case.Inputs[i] != "" {
 		return c.Case.Inputs[i], nil
 	}
-	if c.sig != nil && i < len(c.sig.Inputs) {
-		return c.sig.Inputs[i].Name, nil
+	if i < len(c.inputs) {
+		return c.inputs[i].Name, nil
 	}
 	return "", diag.Unsupported("conformance", c.Case.Name, "the name of input %d is not known", i)
 }
@@ -205,10 +203,10 @@ func (c *caseRun) compileAndRun(ctx context.Context, given, values map[string]*t
 // stepShape returns the shape of one step of an input and how many steps it holds: an input whose axis 0 holds more
 // than the model takes is fed piece by piece.
 func (c *caseRun) stepShape(name string, t *tensor.Tensor) (tensor.Shape, int) {
-	if c.sig == nil || len(t.Shape) == 0 {
+	if len(t.Shape) == 0 {
 		return t.Shape, 1
 	}
-	for _, in := range c.sig.Inputs {
+	for _, in := range c.inputs {
 		if in.Name != name || len(in.Shape) != len(t.Shape) || in.Shape[0] <= 0 || t.Shape[0] <= in.Shape[0] || t.Shape[0]%in.Shape[0] != 0 {
 			continue
 		}

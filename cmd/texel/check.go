@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,7 +50,7 @@ func (a *app) checkCommand() *cobra.Command {
 			return err
 		}
 		if certify {
-			path := strings.TrimSuffix(args[0], ".onnx") + ".cert.json"
+			path := strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".cert.json"
 			if err := writeFile(path, func(w io.Writer) error {
 				e := json.NewEncoder(w)
 				e.SetIndent("", " ")

@@ -13,7 +13,6 @@ import (
 
 	"github.com/texel-ml/texel"
 	"github.com/texel-ml/texel/diag"
-	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/relay/transform"
 	"github.com/texel-ml/texel/target"
 )
@@ -121,8 +120,7 @@ func (a *app) compile(ctx context.Context, path string, f *compileFlags) error {
 	}
 	defer c.Close()
 	if f.stopAfter != "" {
-		fmt.Fprint(a.out, relay.Print(c.Optimised()))
-		return nil
+		return a.writeGraph(c.Optimised(), "")
 	}
 	if f.output == "" {
 		return nil

@@ -2,22 +2,24 @@ package main
 
 import (
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/relay/relaytext"
 )
 
 func (a *app) fmtCommand() *cobra.Command {
 	write := false
 	c := &cobra.Command{
-		Use:   "fmt X.tir…",
-		Short: "prints .tir files canonically",
+		Use:   "fmt X.relay·X.tir…",
+		Short: "prints .relay and .tir files canonically",
 		Args: func(c *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return usage("%s wants .tir files, found no arguments", c.CommandPath())
+				return usage("%s wants .relay or .tir files, found no arguments", c.CommandPath())
 			}
 			return nil
 		},
@@ -32,14 +34,11 @@ func (a *app) format(paths []string, write bool) error {
 	texts := make([]string, len(paths))
 	changed := make([]bool, len(paths))
 	for i, path := range paths {
-		p, err := readLoops(path)
+		text, canonical, err := canonicalText(path)
 		if err != nil {
 			return err
 		}
-		if texts[i], err = withComments(path, p.text, p.print()); err != nil {
-			return err
-		}
-		changed[i] = texts[i] != p.text
+		texts[i], changed[i] = canonical, canonical != text
 	}
 	for i, path := range paths {
 		if !write {
@@ -53,6 +52,22 @@ func (a *app) format(paths []string, write bool) error {
 		}
 	}
 	return nil
+}
+
+// canonicalText returns the text of a file and its canonical form.
+func canonicalText(path string) (text, canonical string, err error) {
+	if strings.EqualFold(filepath.Ext(path), ".relay") {
+		if text, err = readText(".relay file", path); err == nil {
+			canonical, err = relaytext.Format(path, text)
+		}
+		return text, canonical, err
+	}
+	p, err := readLoops(path)
+	if err != nil {
+		return "", "", err
+	}
+	canonical, err = withComments(path, p.text, p.print())
+	return p.text, canonical, err
 }
 
 // cutComment cuts the comment off a line; a # in a quoted text is none.

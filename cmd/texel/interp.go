@@ -4,13 +4,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/texel-ml/texel"
+	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/internal/relaygen"
+	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/relay/eval"
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 	"github.com/texel-ml/texel/tir/interp"
@@ -28,10 +33,20 @@ type interpFlags struct {
 func (a *app) interpCommand() *cobra.Command {
 	f := &interpFlags{}
 	c := &cobra.Command{
-		Use:   "interp X.tir",
-		Short: "runs the interpreter on a loop function",
-		Args:  args("a .tir file"),
-		RunE:  func(c *cobra.Command, args []string) error { return a.interpret(c.Context(), args[0], f) },
+		Use:   "interp X.tir·X.relay",
+		Short: "runs the interpreter on a loop function, or the float64 evaluator on a graph",
+		Args:  args("a .tir or .relay file"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !strings.EqualFold(filepath.Ext(args[0]), ".relay") {
+				return a.interpret(c.Context(), args[0], f)
+			}
+			for _, flag := range []string{"scalar", "float64", "races", "max-steps"} {
+				if c.Flags().Changed(flag) {
+					return usage("--%s is for loop functions, and %s is a graph", flag, args[0])
+				}
+			}
+			return a.evaluate(c.Context(), args[0], f)
+		},
 	}
 	f.args.add(c)
 	c.Flags().BoolVar(&f.float64, "float64", false, "compute floats in float64, those between stages too")
@@ -83,13 +98,17 @@ func (a *app) interpret(ctx context.Context, path string, f *interpFlags) error 
 	case err != nil:
 		return err
 	}
+	return a.printResults(f, drawn, ports(params)[len(params)-outputs:], args[len(args)-outputs:])
+}
+
+// printResults prints what came out, and writes it where the flags say so.
+func (a *app) printResults(f *interpFlags, drawn []string, list []artifact.Port, values []*tensor.Tensor) error {
 	if len(drawn) > 0 {
 		fmt.Fprintf(a.out, "drawn with seed %d: %s\n", f.args.seed, strings.Join(drawn, ", "))
 	}
 	results := map[string]*tensor.Tensor{}
-	list := ports(params)[len(params)-outputs:]
 	for i, port := range list {
-		results[port.Name] = args[len(args)-outputs+i]
+		results[port.Name] = values[i]
 	}
 	a.printSummary(list, results)
 	for _, port := range list {
@@ -99,6 +118,52 @@ func (a *app) interpret(ctx context.Context, path string, f *interpFlags) error 
 		return writeOutputs(f.output, list, results)
 	}
 	return nil
+}
+
+// evaluate computes a graph in float64.
+func (a *app) evaluate(ctx context.Context, path string, f *interpFlags) error {
+	arrays, pictures, err := readInputs(f.args.inputs)
+	if err != nil {
+		return err
+	}
+	if len(pictures) > 0 {
+		return usage("--input wants name=x.npy or IN.npz here")
+	}
+	if err := nameInputs(path, arrays); err != nil {
+		return err
+	}
+	opts := texel.Options{InputShapes: map[string][]int{}}
+	for name, t := range arrays {
+		opts.InputShapes[name] = t.Shape
+	}
+	m, err := texel.Import(ctx, path, opts, nil)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	args := relaygen.Inputs(m.Main(), f.args.seed)
+	var drawn []string
+	for i, p := range m.Main().Params {
+		switch t, fallback := arrays[p.Name], m.Defaults[p.Name]; {
+		case t != nil && !relay.TypeEqual(p.Type(), &relay.TensorType{Shape: t.Shape, DType: t.DType}):
+			return diag.Invalid("arguments", p.Name, "wanted %v, found %v of shape %v", p.Type(), t.DType, t.Shape)
+		case t != nil:
+			args[i] = t
+		case fallback != nil:
+			args[i] = fallback
+		default:
+			drawn = append(drawn, p.Name)
+		}
+	}
+	values, err := eval.Tensors(ctx, m.Main(), args)
+	if err != nil {
+		return err
+	}
+	list := make([]artifact.Port, len(values))
+	for i, t := range values {
+		list[i] = artifact.Port{Name: m.Outputs[i], DType: t.DType, Shape: t.Shape}
+	}
+	return a.printResults(f, drawn, list, values)
 }
 
 // legal returns what is wrong with the function or program without running it.

@@ -16,6 +16,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/scratch"
 	"github.com/texel-ml/texel/relay/importer/onnx"
+	"github.com/texel-ml/texel/relay/relaytext"
 	"github.com/texel-ml/texel/tensor"
 )
 
@@ -241,18 +242,38 @@ func (a *app) open(ctx context.Context, path string, m *modelFlags, d *deviceFla
 	return o, nil
 }
 
+// inputsOf returns the inputs of the model at path, in order; none for a format that has to be compiled to know.
+func inputsOf(path string) ([]onnx.Input, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".onnx":
+		sig, err := onnx.ReadSignature(path)
+		if err != nil {
+			return nil, err
+		}
+		return sig.Inputs, nil
+	case ".relay":
+		list, err := relaytext.ReadInputs(path)
+		inputs := make([]onnx.Input, len(list))
+		for i, in := range list {
+			inputs[i] = onnx.Input(in)
+		}
+		return inputs, err
+	}
+	return nil, nil
+}
+
 // nameInputs checks the names of arrays against the model's inputs, and gives the one without a name that of the only
 // input.
 func nameInputs(path string, given map[string]*tensor.Tensor) error {
-	if len(given) == 0 || !strings.EqualFold(filepath.Ext(path), ".onnx") {
+	if len(given) == 0 {
 		return nil
 	}
-	sig, err := onnx.ReadSignature(path)
-	if err != nil {
+	inputs, err := inputsOf(path)
+	if err != nil || inputs == nil {
 		return err
 	}
 	var names []string
-	for _, in := range sig.Inputs {
+	for _, in := range inputs {
 		names = append(names, in.Name)
 	}
 	if t := given[""]; t != nil && len(names) == 1 {
@@ -284,7 +305,7 @@ func (a *app) artifactOf(ctx context.Context, o *opened, opts texel.Options, noC
 		return nil
 	}
 	store, err := a.openCache()
-	if err == nil && !noCache && strings.EqualFold(filepath.Ext(o.name), ".onnx") { // the cache knows contents, not formats
+	if err == nil && !noCache && !strings.EqualFold(filepath.Ext(o.name), ".tflite") { // the cache knows contents, not formats
 		entry, err := store.get(o.name, opts, build)
 		if err == nil {
 			o.path, o.compileMS, o.cached = entry.path, entry.CompileMS, entry.hit

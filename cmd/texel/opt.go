@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -127,12 +126,7 @@ func (a *app) opt(ctx context.Context, path string, f *optFlags) error {
 	if err != nil {
 		return err
 	}
-	text := relay.Print(after)
-	if f.output != "" {
-		return writeRelay(after, text, f.output)
-	}
-	_, err = io.WriteString(a.out, text)
-	return err
+	return a.writeGraph(after, f.output)
 }
 
 // bisectPasses prints the first pass after which the evaluator gives another answer, and the rewrite in it.

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +15,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/npy"
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/relay/relaytext"
 	"github.com/texel-ml/texel/runtime/opencl"
 	"github.com/texel-ml/texel/target"
 )
@@ -302,39 +300,25 @@ func (a *app) importCommand() *cobra.Command {
 			return err
 		}
 		defer module.Close()
-		text := relay.Print(module)
-		if output == "" {
-			_, err := io.WriteString(a.out, text)
-			return err
-		}
-		return writeRelay(module, text, output)
+		return a.writeGraph(module, output)
 	}}
 	m.add(c)
 	c.Flags().StringVarP(&output, "output", "o", "", "the file to write (default: standard output, without constants' data)")
 	return c
 }
 
-// writeRelay writes the text of a module, and beside it the data of its constants by digest (X.relay.npz) and the
-// metadata of the model (X.relay.json).
-func writeRelay(m *relay.Module, text, path string) error {
+// writeGraph writes a module's text with the names of its nodes: to a file, and beside it the data of its constants by
+// digest (X.relay.npz) and the metadata of the model (X.relay.json), or to the standard output.
+func (a *app) writeGraph(m *relay.Module, path string) error {
+	text := relay.PrintOptions{Spans: true}.Print(m)
+	if path == "" {
+		_, err := io.WriteString(a.out, text)
+		return err
+	}
 	if err := writeFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
 		return err
 	}
-	var arrays []npy.Named
-	seen := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(m.Funcs)) {
-		for e := range relay.PostOrder(m.Funcs[name], true) {
-			k, ok := e.(*relay.Constant)
-			if !ok || k.Value.Elems() == 1 && len(k.Value.Shape) == 0 {
-				continue
-			}
-			if digest := fmt.Sprintf("%x", sha256.Sum256(k.Value.Data)); !seen[digest] {
-				seen[digest] = true
-				arrays = append(arrays, npy.Named{Name: digest, Tensor: k.Value})
-			}
-		}
-	}
-	if err := writeFile(path+".npz", func(w io.Writer) error { return npy.WriteArchive(w, arrays) }); err != nil {
+	if err := writeFile(path+".npz", func(w io.Writer) error { return npy.WriteArchive(w, relaytext.Arrays(m)) }); err != nil {
 		return err
 	}
 	return writeFile(path+".json", func(w io.Writer) error {

@@ -49,11 +49,7 @@ func readText(what, path string) (string, error) {
 
 // readLoops reads a .tir file.
 func readLoops(path string) (*loops, error) {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".tir":
-	case ".relay":
-		return nil, diag.Unsupported("read", path, ".relay files are not read yet; .tir files are")
-	default:
+	if !strings.EqualFold(filepath.Ext(path), ".tir") {
 		return nil, diag.Invalid("read", path, "wanted a .tir file, found %q", filepath.Base(path))
 	}
 	text, err := readText(".tir file", path)

@@ -127,7 +127,7 @@ func (r *reader) comments() string {
 	var header strings.Builder
 	lexer := grammar.NewRelayLexer(&chars{file: r.file, text: r.text})
 	lexer.RemoveErrorListeners()
-	at, line, begun := 0, 1, false
+	at, begun := 0, false
 	for {
 		t := lexer.NextToken()
 		gap := r.text[at:t.GetStart()]
@@ -136,14 +136,14 @@ func (r *reader) comments() string {
 			if i < 0 {
 				break
 			}
-			place := diag.Pos{File: r.file, Line: line + strings.Count(gap[:len(gap)-len(rest)+i], "\n"), Col: 1}
+			from := at + len(gap) - len(rest) + i
 			text := comment(rest[i:])
 			rest = rest[i+len(text):]
 			switch inner := strings.TrimLeft(text, "/* "); {
 			case !begun:
 				header.WriteString(strings.TrimRight(text, "\n") + "\n")
 			case !strings.HasPrefix(inner, "ty=") && !strings.HasPrefix(inner, "span="):
-				r.fail(diag.Unsupported(step, "comment", "%q has no place in the canonical text", shorten(strings.TrimSpace(text))).At(place))
+				r.fail(diag.Unsupported(step, "comment", "%q has no place in the canonical text", shorten(strings.TrimSpace(text))).At(r.posAt(from)))
 				return ""
 			}
 		}
@@ -151,8 +151,14 @@ func (r *reader) comments() string {
 			return header.String()
 		}
 		begun = begun || t.GetTokenType() != grammar.RelayLexerVERSION
-		at, line = t.GetStop()+1, t.GetLine()
+		at = t.GetStop() + 1
 	}
+}
+
+// posAt returns the position of a byte of the text.
+func (r *reader) posAt(offset int) diag.Pos {
+	before := r.text[:offset]
+	return diag.Pos{File: r.file, Line: strings.Count(before, "\n") + 1, Col: offset - strings.LastIndex(before, "\n")}
 }
 
 // comment returns the comment at the start of s: a line, or what stands between its marks.

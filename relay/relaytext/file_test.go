@@ -243,7 +243,7 @@ func TestWhatHasNoCanonicalForm(t *testing.T) {
 		`{"root": 0, "nodes": [{"type_key": "Map", "keys": ["relay.Constant"], "data": [1]}, {"type_key": "Array", "data": [2]}, ` +
 		`{"type_key": "relay.Constant", "attrs": {"data": "0"}}], "b64ndarrays": ["` + base64.StdEncoding.EncodeToString(b.Bytes()) + `"]}`
 	for text, want := range map[string]string{
-		"def @main(%x: float32) {\n  // why\n  exp(%x)\n}": `m.relay:2:1: relaytext: comment: "// why" has no place in the canonical text`,
+		"def @main(%x: float32) {\n  // why\n  exp(%x)\n}": `m.relay:2:3: relaytext: comment: "// why" has no place in the canonical text`,
 		"def @main(%x: float32) { exp(%x) }\n/* end */":    `m.relay:2:1: relaytext: comment: "/* end */" has no place in the canonical text`,
 		older:                                "m.relay:2:1: relaytext: metadata: the weights stand in the text; import writes them beside it",
 		"def @main(%x: float32) { exp(%y) }": "m.relay:1:30: relaytext: %y: the name is not bound here",
