@@ -11,6 +11,7 @@ import (
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tensor"
 )
 
@@ -173,6 +174,38 @@ func TestLoopsRun(t *testing.T) {
 			rounds[i] = int64(i)
 		}
 		require.Equal(t, ints(rounds...), out["rounds"])
+	}
+}
+
+// TestDeepControlIsUnsupported nests branches deeper than a plan holds.
+func TestDeepControlIsUnsupported(t *testing.T) {
+	for depth, want := range map[int]string{artifact.MaxDepth: "", artifact.MaxDepth + 1: "branches and loops nest more than 16 deep"} {
+		g := newGraph(t)
+		fn := (*relay.Function)(nil)
+		for i := range depth + 1 {
+			c, v := g.typed("c", tensor.Bool), g.v("v", 2)
+			body := relay.Expr(g.call("exp", nil, v))
+			if i > 0 {
+				c2, v2 := g.typed("c", tensor.Bool), g.v("v", 2)
+				branch, err := relay.NewIf(c, g.apply(fn, c, v), g.apply(g.fn(v2, c2, v2), c, v), diag.Pos{Node: "deep"})
+				require.NoError(t, err)
+				body = branch
+			}
+			fn = g.fn(body, c, v)
+		}
+		main, err := newRegion(fn, nil, 0)
+		require.NoError(t, err)
+		host, err := target.Parse("x86-64-v3")
+		require.NoError(t, err)
+		g.kernels(main)
+		_, err = newPlan(&relay.Module{Funcs: map[string]*relay.Function{"main": fn}, Outputs: []string{"y"}}, host, main, &diag.Notes{})
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, diag.ErrUnsupported)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, `node "deep"`)
 	}
 }
 

@@ -40,10 +40,8 @@ func (g *graph) module(body relay.Expr, outputs []string, params ...*relay.Var) 
 	return &relay.Module{Funcs: map[string]*relay.Function{"main": relay.NewFunction(params, body, false, nil, diag.Pos{})}, Outputs: outputs}
 }
 
-// plan builds and checks the plan of m, each unit with one kernel that takes all of its tensors.
-func (g *graph) plan(m *relay.Module) *artifact.Plan {
-	main, err := newRegion(m.Main(), nil, 0)
-	require.NoError(g.t, err)
+// kernels gives each unit one kernel that takes all of its tensors.
+func (g *graph) kernels(main *region) {
 	for _, u := range findUnits(main) {
 		k := &tir.Kernel{Name: u.name, GridExtent: 100}
 		results, err := flatten(u.fn.Body.Type())
@@ -61,6 +59,13 @@ func (g *graph) plan(m *relay.Module) *artifact.Plan {
 		}
 		u.kernels, u.params = []*tir.Kernel{k}, k.Params
 	}
+}
+
+// plan builds and checks the plan of m, each unit with one kernel that takes all of its tensors.
+func (g *graph) plan(m *relay.Module) *artifact.Plan {
+	main, err := newRegion(m.Main(), nil, 0)
+	require.NoError(g.t, err)
+	g.kernels(main)
 	host, err := target.Parse("x86-64-v3")
 	require.NoError(g.t, err)
 	p, err := newPlan(m, host, main, &diag.Notes{})

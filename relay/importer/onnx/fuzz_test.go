@@ -27,7 +27,7 @@ func FuzzImport(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		m, _, err := ImportBytes(ctx, "model.onnx", data, Options{Dims: map[string]int{"N": 3}})
+		m, _, err := ImportBytes(ctx, "model.onnx", data, Options{Dims: map[string]int{"N": 3}, MaxTrips: 9})
 		if !typed(err) {
 			t.Fatalf("an error without a kind: %v", err)
 		}
@@ -54,6 +54,7 @@ func fuzzSeeds() []*pb.ModelProto {
 	yes := &pb.TensorProto{Name: new(string), DataType: new(int32), Int32Data: []int32{1}}
 	*yes.Name, *yes.DataType = "yes", 9
 	body := graphOf(values(value("i", 7), value("go", 9), value("s", 1)), values(value("go", 9), value("r", 1)), op("Add", names("s", "s"), names("r")))
+	lstm, _ := (&layer{op: "LSTM", direction: "bidirectional", steps: 40, lens: make([]int32, batchSize), x: make([]float32, 240), w: make([]float32, 64), r: make([]float32, 128), b: make([]float32, 64)}).model()
 	return []*pb.ModelProto{
 		reshapeModel(),
 		one(17, []*pb.TensorProto{w}, op("Conv", names("x", "w"), names("y"), attr("pads", []int{1, 1, 0, 0}), attr("strides", []int{2, 1}))),
@@ -67,6 +68,11 @@ func fuzzSeeds() []*pb.ModelProto {
 		one(17, nil, op("Split", names("x"), names("y", "z"), attr("axis", 1)), op("Concat", names("z", "y"), names("q"), attr("axis", 1))),
 		one(17, []*pb.TensorProto{yes}, op("If", names("yes"), names("y"), attr("then_branch", branch), attr("else_branch", branch))),
 		one(17, []*pb.TensorProto{int64s("n", nil, 3)}, op("Loop", names("n", "", "x"), names("y"), attr("body", body))),
+		summing("n", "go"),
+		counting(1000, value("s", 1, 3), op("If", names("on"), names("next"), attr("then_branch", graphOf(nil, values(value("t", 1)), op("Add", names("s", "x"), names("t")))),
+			attr("else_branch", graphOf(nil, values(value("s", 1)))))),
+		picked(1, op("Transpose", names("r"), names("t")), op("ReduceSum", names("t", "first"), names("y"))),
+		lstm,
 		one(13, nil, op("Einsum", names("x", "x"), names("y"), attr("equation", "bchw,bcwk->bhk"))),
 		one(13, []*pb.TensorProto{floats("s", nil, 0.5)}, op("QuantizeLinear", names("x", "s"), names("q")), op("DequantizeLinear", names("q", "s"), names("y"))),
 		one(13, nil, op("NonZero", names("x"), names("y"))),
