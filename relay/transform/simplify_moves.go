@@ -288,7 +288,8 @@ func needlessBroadcast(r *rewriter, c *relay.Call) (relay.Expr, error) {
 	return nil, nil
 }
 
-// transposedOperands reads the matrices of a product as they were before they were transposed.
+// transposedOperands reads the matrices of a product as they were before they were transposed. Where a transpose moves other
+// axes too, what was innermost stays so: rows are moved, not single elements.
 func transposedOperands(r *rewriter, c *relay.Call) (relay.Expr, error) {
 	a, ok := c.Attrs.(*relay.MatmulAttrs)
 	if !ok {
@@ -301,13 +302,18 @@ func transposedOperands(r *rewriter, c *relay.Call) (relay.Expr, error) {
 			continue
 		}
 		rank := len(relay.Tensor(t).Shape)
-		swap := make([]int, rank)
-		for axis := range swap {
-			swap[axis] = axis
+		axes := relay.Permutation(t.Attrs.(*relay.TransposeAttrs).Axes, rank)
+		if axes[rank-2] != rank-1 {
+			continue
 		}
-		swap[rank-2], swap[rank-1] = rank-1, rank-2
-		if slices.Equal(relay.Permutation(t.Attrs.(*relay.TransposeAttrs).Axes, rank), swap) {
-			args[i], *transposed, found = t.Args[0], !*transposed, true
+		axes[rank-2], axes[rank-1] = axes[rank-1], axes[rank-2]
+		*transposed, found = !*transposed, true
+		if args[i] = t.Args[0]; !slices.IsSorted(axes) {
+			moved, err := r.call("transpose", &relay.TransposeAttrs{Axes: axes}, t.Args[0])
+			if err != nil {
+				return nil, err
+			}
+			args[i] = moved
 		}
 	}
 	if !found {

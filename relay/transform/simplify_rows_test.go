@@ -251,6 +251,9 @@ var moveRows = []row{
 	{name: "transposed_operands", why: "a product reads its matrices either way", build: func(g *graph) relay.Expr {
 		return g.call("nn.matmul", nil, g.transpose(g.input("x", 2, 4, 3), 0, 2, 1), g.transpose(g.input("y", 2, 5, 4), 0, 2, 1))
 	}},
+	{name: "keys_of_attention", why: "the transpose of the heads moves rows, that of the matrices is the product's", build: func(g *graph) relay.Expr {
+		return g.call("nn.matmul", nil, g.input("x", 1, 2, 3, 4), g.transpose(g.input("y", 1, 5, 2, 4), 0, 2, 3, 1))
+	}},
 	{name: "operand_with_other_axes", why: "the batch is no axis of the matrix", keeps: true, build: func(g *graph) relay.Expr {
 		return g.call("nn.matmul", nil, g.input("x", 2, 3, 4), g.transpose(g.input("y", 4, 2, 5), 1, 0, 2))
 	}},
