@@ -101,6 +101,8 @@ func (a *ResizeAttrs) coordinate(x, scale float64, n, size int, start, end float
 			return start*float64(n-1) + (end-start)*float64(n-1)/2
 		}
 		return start*float64(n-1) + x*(end-start)*float64(n-1)/(length-1)
+	case "tf_half_pixel_for_nn":
+		return (x + 0.5) / scale
 	case "pytorch_half_pixel":
 		if length == 1 {
 			return -0.5

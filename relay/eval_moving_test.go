@@ -74,6 +74,9 @@ var movingExamples = []example{
 		a.Size, a.Layout, a.Method, a.CoordinateTransform, a.RoundingMethod = []int{1, 4}, "NHWC", "nearest_neighbor", "asymmetric", "floor"
 	}), []Value{f32(dims(1, 1, 2, 2), 1, 2, 3, 4)}, f32(dims(1, 1, 4, 2), 1, 2, 1, 2, 3, 4, 3, 4)},
 	{"image.resize", resize(func(a *ResizeAttrs) { a.Size = []int{4} }), []Value{vec(0, 4)}, vec(0, 1, 3, 4)},
+	{"image.resize", resize(func(a *ResizeAttrs) {
+		a.Size, a.CoordinateTransform, a.Method, a.RoundingMethod = []int{2}, "tf_half_pixel_for_nn", "nearest_neighbor", "floor"
+	}), []Value{vec(0, 1, 2, 3)}, vec(1, 3)},
 	{"image.resize", resize(func(a *ResizeAttrs) { a.Size, a.CoordinateTransform = []int{3}, "align_corners" }), []Value{vec(0, 4)}, vec(0, 2, 4)},
 	{"image.resize", resize(func(a *ResizeAttrs) { a.Size, a.Antialias = []int{2}, true }), []Value{vec(0, 0, 8, 8)}, vec(1, 7)}, // the first reads (0, 0, 0, 8) with weights 1/8, 3/8, 3/8, 1/8
 	{"image.resize", resize(func(a *ResizeAttrs) { a.Size, a.Method = []int{4}, "cubic" }), []Value{vec(0, 4)},

@@ -33,7 +33,7 @@ type GridSampleAttrs struct {
 // imageOps are the operators on pictures.
 func imageOps() []*Op {
 	const doc = " ONNX Resize, whose attribute names map one to one: coordinate_transformation_mode is half_pixel, half_pixel_symmetric, " +
-		"pytorch_half_pixel, align_corners, asymmetric or tf_crop_and_resize."
+		"pytorch_half_pixel, tf_half_pixel_for_nn, align_corners, asymmetric or tf_crop_and_resize."
 	attrs := func(layout string) func() any {
 		return func() any {
 			return &ResizeAttrs{Layout: layout, Method: "linear", CoordinateTransform: "half_pixel", RoundingMethod: "round_prefer_floor",
@@ -124,7 +124,7 @@ func inferResize(s *Site) (Type, error) {
 	}{
 		{"method", a.Method, []string{"nearest_neighbor", "linear", "cubic"}},
 		{"coordinate_transformation_mode", a.CoordinateTransform, []string{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-			"align_corners", "asymmetric", "tf_crop_and_resize"}},
+			"tf_half_pixel_for_nn", "align_corners", "asymmetric", "tf_crop_and_resize"}},
 		{"rounding_method", a.RoundingMethod, []string{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}},
 	} {
 		if err := s.oneOf(c.name, c.value, c.legal...); err != nil {

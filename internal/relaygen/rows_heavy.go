@@ -261,7 +261,7 @@ func imageRows() map[string]func(g *Gen) relay.Expr {
 
 func (g *Gen) resize(n int, in []int) *relay.ResizeAttrs {
 	a := &relay.ResizeAttrs{Size: g.list(n, 1, 5), Method: pick(g, "linear", "nearest_neighbor", "cubic"),
-		CoordinateTransform: pick(g, "half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric", "tf_crop_and_resize"),
+		CoordinateTransform: pick(g, "half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"),
 		RoundingMethod:      pick(g, "round_prefer_floor", "floor", "ceil", "round_prefer_ceil"), CubicAlpha: pick(g, -0.75, -0.5),
 		CubicExclude: g.one(3), Antialias: g.one(3)}
 	if g.one(3) {

@@ -39,9 +39,6 @@ func resize(n *node) []relay.Expr {
 		}
 	}
 	n.wants((scales == nil) != (sizes == nil), "wants either scales or sizes")
-	if attrs.CoordinateTransform == "tf_half_pixel_for_nn" {
-		n.failUnsupported("coordinate_transformation_mode %q", attrs.CoordinateTransform)
-	}
 	return one(n.resample(x, axes, scales, sizes, attrs))
 }
 
