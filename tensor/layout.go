@@ -261,11 +261,27 @@ func NewIndexMap(shape Shape, from, to Layout) (*IndexMap, error) {
 // each element of the row; -1 marks padding. The slice is reused.
 func (m *IndexMap) Each(f func(row []int)) {
 	rank := len(m.To)
-	rows, last := 1, m.To[rank-1]
+	row, step := make([]int, m.To[rank-1]), m.step[rank-1]
+	m.rows(func(base, at int, table []int) {
+		for i := range row {
+			if row[i] = -1; base >= 0 && at < len(table) {
+				row[i] = base + table[at]
+			}
+			at += step
+		}
+		f(row)
+	})
+}
+
+// rows calls f once for each row of the destination along its last axis, in memory order: element i comes from offset
+// base + table[at + i·step], step that of the last axis; a negative base, or a place behind the table, is padding.
+func (m *IndexMap) rows(f func(base, at int, table []int)) {
+	rank := len(m.To)
+	rows := 1
 	for _, d := range m.To[:rank-1] {
 		rows *= d
 	}
-	index, row := make([]int, rank-1), make([]int, last)
+	index := make([]int, rank-1)
 	logical := make([]int, len(m.letters))
 	for range rows {
 		clear(logical)
@@ -283,14 +299,7 @@ func (m *IndexMap) Each(f func(row []int)) {
 			}
 			base += m.offset[a][x]
 		}
-		table, at, step := m.offset[moving], logical[moving], m.step[rank-1]
-		for i := range row {
-			if row[i] = -1; base >= 0 && at < len(table) {
-				row[i] = base + table[at]
-			}
-			at += step
-		}
-		f(row)
+		f(base, logical[moving], m.offset[moving])
 		for i := rank - 2; i >= 0; i-- {
 			if index[i]++; index[i] < m.To[i] {
 				break
@@ -352,14 +361,40 @@ func relayout[T any](m *IndexMap, dst, src []T) {
 	if len(dst) == 0 {
 		return
 	}
-	m.Each(func(row []int) {
-		for i, from := range row {
-			if from >= 0 {
-				dst[i] = src[from]
-			}
+	rank := len(m.To)
+	n, step := m.To[rank-1], m.step[rank-1]
+	stride, even := evenly(m.offset[m.axis[rank-1]], step)
+	m.rows(func(base, at int, table []int) {
+		row := dst[:n]
+		dst = dst[n:]
+		if base < 0 || at >= len(table) {
+			return // the destination is zero
 		}
-		dst = dst[len(row):]
+		row = row[:min(n, (len(table)-at+step-1)/step)]
+		if even {
+			from := base + table[at]
+			for i := range row {
+				row[i] = src[from]
+				from += stride
+			}
+			return
+		}
+		for i := range row {
+			row[i] = src[base+table[at+i*step]]
+		}
 	})
+}
+
+// evenly returns by how much the entries of a table grow in steps, where that is always the same.
+func evenly(table []int, step int) (stride int, ok bool) {
+	for i := step; i < len(table); i++ {
+		d := table[i] - table[i-step]
+		if i > step && d != stride {
+			return 0, false
+		}
+		stride = d
+	}
+	return stride, true
 }
 
 // bits returns the bits of element i of a tensor whose elements are narrower than a byte.
