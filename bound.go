@@ -105,8 +105,12 @@ func (b *deviation) call(c *relay.Call, v relay.Value) {
 	if integer && sum > 0 {
 		sum = math.Ceil(sum) // rounded to integers: the next one where the exact value is near a half
 	}
-	if sum > 0 && out != nil && out.DType.IsFloat() && out.DType.IsStorage() {
-		sum += tensor.Epsilon(out.DType) * x.high // likewise the next number of a narrow float
+	if sum > 0 && out != nil && out.DType.IsFloat() && out.DType.Bits() < 32 {
+		step := numtest.Unit(out.DType) // each operator's result is rounded to its type
+		if out.DType.IsStorage() {
+			step *= 2 // as the reference's is, which may be the next number
+		}
+		sum += step * x.high
 	}
 	b.err[c] = sum
 }
