@@ -183,8 +183,14 @@ func (n *node) floats1(d tensor.DType, list []float64) relay.Expr {
 	return n.constShape(d, tensor.Shape{len(list)}, list)
 }
 
-// constShape is a constant of a floating-point type.
+// constShape is a constant of the element type; numbers are cut to integers where it is one.
 func (n *node) constShape(d tensor.DType, shape tensor.Shape, list []float64) relay.Expr {
 	w := &tensor.Wide{DType: d, Shape: shape, F: list}
+	if !d.IsFloat() {
+		w.F, w.I = nil, make([]int64, len(list))
+		for i, v := range list {
+			w.I[i] = int64(v)
+		}
+	}
 	return n.constant(w.Narrow())
 }

@@ -143,8 +143,15 @@ func hardSigmoidAttrs(n *node) any {
 	return &relay.HardSigmoidAttrs{Alpha: n.float("alpha", 0.2), Beta: n.float("beta", 0.5)}
 }
 
-func shrinkAttrs(n *node) any {
-	return &relay.ShrinkAttrs{Bias: n.float("bias", 0), Lambd: n.float("lambd", 0.5)}
+// shrink is x + bias below -lambd, x - bias above lambd, else 0. Integers are computed as float64.
+func shrink(n *node) []relay.Expr {
+	x := n.in(0)
+	d, wide := n.dtype(x), n.dtype(x)
+	if !d.IsFloat() {
+		wide = tensor.Float64
+	}
+	attrs := &relay.ShrinkAttrs{Bias: n.float("bias", 0), Lambd: n.float("lambd", 0.5)}
+	return one(n.cast(n.call("nn.shrink", attrs, n.cast(x, wide)), d))
 }
 
 func geluAttrs(n *node) any { return &relay.GeluAttrs{Approximate: n.str("approximate", "none")} }

@@ -149,14 +149,18 @@ func dynamicQuantizeLinear(n *node) []relay.Expr {
 	return []relay.Expr{n.quantize(x, safe, point, tensor.Uint8, 0), scale, point}
 }
 
-// centred is x minus its zero point in int32; a vector of zero points lies along axis.
+// centred is x minus its zero point in int32, in float32 when x is a narrow float; a vector of zero points lies along axis.
 func (n *node) centred(x, zero relay.Expr, axis int) relay.Expr {
-	wide := n.cast(x, tensor.Int32)
+	d := tensor.Int32
+	if n.isFloat(x) {
+		d = tensor.Float32
+	}
+	wide := n.cast(x, d)
 	if zero == nil {
 		return wide
 	}
 	n.wants(n.dtype(zero) == n.dtype(x), "the zero point has type %v, wanted %v", n.dtype(zero), n.dtype(x))
-	return n.sub(wide, n.along(n.cast(zero, tensor.Int32), n.rank(x), axis))
+	return n.sub(wide, n.along(n.cast(zero, d), n.rank(x), axis))
 }
 
 // along reshapes a vector so that it broadcasts along an axis of rank axes. Scalars and higher ranks stay.

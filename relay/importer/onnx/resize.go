@@ -166,8 +166,12 @@ func gridSample(n *node) []relay.Expr {
 	if renamed := map[string]string{"linear": "bilinear", "cubic": "bicubic"}[method]; renamed != "" {
 		method = renamed
 	}
-	return one(n.call("image.grid_sample", &relay.GridSampleAttrs{Method: method, PaddingMode: n.str("padding_mode", "zeros"),
-		AlignCorners: n.flag("align_corners", false), Layout: layout}, x, n.in(1)))
+	grid, d := n.in(1), n.dtype(x)
+	if !d.IsFloat() { // computed as float64
+		x, grid = n.cast(x, tensor.Float64), n.cast(grid, tensor.Float64)
+	}
+	return one(n.cast(n.call("image.grid_sample", &relay.GridSampleAttrs{Method: method, PaddingMode: n.str("padding_mode", "zeros"),
+		AlignCorners: n.flag("align_corners", false), Layout: layout}, x, grid), d))
 }
 
 // affineGrid gives the places that affine maps theta (N, r, r+1) send a regular grid in [-1, 1] to.

@@ -68,7 +68,7 @@ func defaultRows() []row {
 		{"PRelu", prelu},
 		{"Relu", unary("nn.relu")},
 		{"Selu", activation("nn.selu", seluAttrs)},
-		{"Shrink", activation("nn.shrink", shrinkAttrs)},
+		{"Shrink", shrink},
 		{"Sigmoid", unary("sigmoid")},
 		{"Softplus", unary("nn.softplus")},
 		{"Softsign", unary("nn.softsign")},
