@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/diag"
@@ -22,7 +23,7 @@ type CheckOptions struct {
 	Threads int    // as in LoadOptions
 	Device  string // as in LoadOptions
 	Seed    uint64 // of the inputs that are not given
-	// Inputs by name; the others are drawn: floats from a normal distribution, integers are 0.
+	// Inputs by name, or the only one without; the others are drawn: floats from a normal distribution, integers are 0.
 	Inputs map[string]*tensor.Tensor
 	// Progress is called before each layer with its number and how many there are.
 	Progress func(done, total int)
@@ -51,8 +52,8 @@ type LayerReport struct {
 	At        []int    `json:"at,omitempty"`
 }
 
-// OutputReport compares an output of the model with the float64 reference of the whole graph as it was imported, weights
-// that are kept in half precision included.
+// OutputReport compares an output of the model with the float64 reference of the whole graph: as it was imported, weights
+// that are kept in half precision included, or of an artifact as the graph passes left it.
 type OutputReport struct {
 	Name     string  `json:"name"`
 	Bound    float64 `json:"bound"`
@@ -97,7 +98,12 @@ func (c *Compiled) Check(ctx context.Context, o CheckOptions) (*Report, error) {
 		return nil, err
 	}
 	defer m.Close()
-	k := &checker{c: c.variants[0], m: m, o: o, values: map[string]*tensor.Tensor{}, report: &Report{}, ends: map[string][]int{}}
+	return check(ctx, c.variants[0], m, c.source, o)
+}
+
+// check compares the variant that m runs with the evaluator, layer by layer, and its outputs with the evaluation of source.
+func check(ctx context.Context, v *variant, m *Model, source *relay.Module, o CheckOptions) (*Report, error) {
+	k := &checker{c: v, m: m, o: o, values: map[string]*tensor.Tensor{}, report: &Report{}, ends: map[string][]int{}}
 	for i, l := range k.c.layers {
 		k.report.Layers = append(k.report.Layers, LayerReport{Name: l.name, Nodes: nodesOf(l.site.fn), Reduction: l.site.work().reduction})
 		k.ends[l.last] = append(k.ends[l.last], i)
@@ -108,7 +114,7 @@ func (c *Compiled) Check(ctx context.Context, o CheckOptions) (*Report, error) {
 	if err := k.layers(ctx); err != nil {
 		return nil, err
 	}
-	return k.report, k.outputs(ctx, c.source)
+	return k.report, k.outputs(ctx, source)
 }
 
 // checker is one call of Check.
@@ -128,8 +134,15 @@ type checker struct {
 func (k *checker) inputs() error {
 	rng := rand.New(rand.NewPCG(k.o.Seed, 1))
 	k.feeds = map[string]*tensor.Tensor{}
-	for _, in := range k.m.Inputs() {
-		t := k.o.Inputs[in.Name]
+	given, names := maps.Clone(k.o.Inputs), make([]string, len(k.m.Inputs()))
+	for i, in := range k.m.Inputs() {
+		t := given[in.Name]
+		if only := given[""]; only != nil && len(names) == 1 {
+			t = only
+			delete(given, "")
+		}
+		delete(given, in.Name)
+		names[i] = in.Name
 		if t == nil {
 			t = k.m.defaults[in.Name]
 		}
@@ -141,6 +154,9 @@ func (k *checker) inputs() error {
 			t = w.Narrow()
 		}
 		k.feeds[in.Name], k.values[in.Tensor] = t, t
+	}
+	for name := range given {
+		return diag.Invalid("check", name, "no input has this name; the inputs are %s", strings.Join(names, ", "))
 	}
 	for _, w := range k.c.plan.Weights {
 		for i := range k.c.plan.Tensors {

@@ -50,12 +50,13 @@ type variant struct {
 	main     *region
 	units    []*unit
 	plan     *artifact.Plan
-	data     map[string][]byte
+	data     map[string][]byte         // weights by digest
+	digests  map[*tensor.Tensor]string // of constants
 	code     []artifact.Code
 	layers   []layer
 }
 
-// Compile compiles the ONNX model in the file at path.
+// Compile compiles the model in the file at path: ONNX (.onnx), or Relay text (.relay) with what lies beside it.
 //
 // Errors are *diag.Error: ErrInvalid for a damaged or illegal model, ErrUnsupported for what is legal and not done
 // here, ErrMissing when LLVM's tools are not installed. Compile looks at ctx between steps and kernels.
@@ -266,32 +267,42 @@ func (j *job) variant(ctx context.Context, m *relay.Module, t *target.Target) (*
 	if j.opts.StopAfter != "" {
 		return v, nil
 	}
-	if v.main, err = newRegion(v.module.Main(), nil, memoryFor(t).Alignment); err != nil {
+	if err := j.plan(ctx, v); err != nil {
 		return nil, err
-	}
-	v.units = findUnits(v.main)
-	j.progress("lower", 0, len(v.units))
-	if err := lowerUnits(ctx, v.units, j.opts.Extend.tables(), t, j.opts.Workers, j.notes, func(n int) { j.progress("lower", n, len(v.units)) }); err != nil {
-		return nil, err
-	}
-	if err := j.dumpUnits(v.units); err != nil {
-		return nil, err
-	}
-	j.progress("plan", 0, 1)
-	p, err := newPlan(v.module, t, v.main, j.notes)
-	if err != nil {
-		return nil, err
-	}
-	v.plan, v.data, v.layers = p.plan, p.data, p.layers
-	if err := memplan.Assign(v.plan, memoryFor(t)); err != nil {
-		return nil, err
-	}
-	if err := v.plan.Check(); err != nil {
-		return nil, diag.Internal("plan", "main", "the plan does not pass its check").By(err)
 	}
 	j.progress("generate", 0, len(v.units))
 	v.code, err = j.generate(ctx, v)
 	return v, err
+}
+
+// plan lowers the graph of v, and plans it.
+func (j *job) plan(ctx context.Context, v *variant) error {
+	t := v.target
+	var err error
+	if v.main, err = newRegion(v.module.Main(), nil, memoryFor(t).Alignment); err != nil {
+		return err
+	}
+	v.units = findUnits(v.main)
+	j.progress("lower", 0, len(v.units))
+	if err := lowerUnits(ctx, v.units, j.opts.Extend.tables(), t, j.opts.Workers, j.notes, func(n int) { j.progress("lower", n, len(v.units)) }); err != nil {
+		return err
+	}
+	if err := j.dumpUnits(v.units); err != nil {
+		return err
+	}
+	j.progress("plan", 0, 1)
+	p, err := newPlan(v.module, t, v.main, j.notes)
+	if err != nil {
+		return err
+	}
+	v.plan, v.data, v.digests, v.layers = p.plan, p.data, p.digests, p.layers
+	if err := memplan.Assign(v.plan, memoryFor(t)); err != nil {
+		return err
+	}
+	if err := v.plan.Check(); err != nil {
+		return diag.Internal("plan", "main", "the plan does not pass its check").By(err)
+	}
+	return nil
 }
 
 // generate makes the files of kernels for a target.
@@ -401,6 +412,11 @@ func (c *Compiled) WriteFile(path string) (err error) {
 			if _, err := w.Weight(v.data[x.Digest]); err != nil {
 				return err
 			}
+		}
+	}
+	for i, v := range c.variants {
+		if err := v.writeGraph(w, i); err != nil {
+			return err
 		}
 	}
 	if err := w.File(artifact.ModelEntry, []byte(relay.PrintOptions{Spans: true}.Print(c.source))); err != nil {

@@ -1,8 +1,6 @@
 package texel
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"slices"
@@ -47,6 +45,7 @@ type planner struct {
 	target  *target.Target
 	plan    *artifact.Plan
 	data    map[string][]byte // weights by digest
+	digests map[*tensor.Tensor]string
 	values  map[relay.Expr][]string
 	index   map[string]int    // tensor → its place in plan.Tensors
 	weights map[string]string // digest and type → tensor
@@ -69,7 +68,7 @@ type layer struct {
 
 // newPlan returns the plan of m, whose main function is the region main.
 func newPlan(m *relay.Module, t *target.Target, main *region, notes *diag.Notes) (*planner, error) {
-	p := &planner{target: t, data: map[string][]byte{}, values: map[relay.Expr][]string{}, index: map[string]int{},
+	p := &planner{target: t, data: map[string][]byte{}, digests: map[*tensor.Tensor]string{}, values: map[relay.Expr][]string{}, index: map[string]int{},
 		weights: map[string]string{}, taken: map[string]bool{}, named: map[string]int{}, notes: notes,
 		plan: &artifact.Plan{Format: artifact.PlanFormat, Function: "main", Target: t.String(),
 			Pools: []artifact.Pool{{Name: arenaPool, Kind: artifact.Arena}, {Name: ioPool, Kind: artifact.External}, {Name: weightsPool, Kind: artifact.WeightPool}}}}
@@ -225,8 +224,11 @@ func (p *planner) inputs(m *relay.Module) error {
 
 // weight returns the tensor that holds a constant, one for all constants of the same type and bytes.
 func (p *planner) weight(v *tensor.Tensor, name string) string {
-	sum := sha256.Sum256(v.Data)
-	digest := hex.EncodeToString(sum[:])
+	digest, ok := p.digests[v]
+	if !ok {
+		digest = relay.Digest(v)
+		p.digests[v] = digest
+	}
 	key := fmt.Sprint(digest, v.DType, v.Shape)
 	if w, ok := p.weights[key]; ok {
 		return w

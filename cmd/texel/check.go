@@ -11,14 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/texel-ml/texel"
-	"github.com/texel-ml/texel/diag"
 )
 
 func (a *app) checkCommand() *cobra.Command {
 	m, d := &modelFlags{}, &deviceFlags{}
 	seed, certify, asJSON, tuned := uint64(0), false, false, &tunedFlags{}
 	var inputs []string
-	c := &cobra.Command{Use: "check MODEL", Short: "compares every layer on the device with the float64 evaluator", Args: args("a model"), RunE: func(c *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: "check ART|MODEL", Short: "compares every layer on the device with the float64 evaluator", Args: artifactOrModel, RunE: func(c *cobra.Command, args []string) error {
 		if err := tuned.refuse(); err != nil {
 			return err
 		}
@@ -29,20 +28,10 @@ func (a *app) checkCommand() *cobra.Command {
 		if len(pictures) > 0 {
 			return usage("texel check --input wants .npy or .npz files")
 		}
-		if isArtifact(args[0]) {
-			return diag.Unsupported("check", args[0], "an artifact's graph is Relay text, which this version does not read; give the model")
-		}
 		if err := d.check(); err != nil {
 			return err
 		}
-		opts, err := m.options(arrays)
-		if err != nil {
-			return err
-		}
-		if err := d.compileFor(&opts); err != nil {
-			return err
-		}
-		report, err := a.checkModel(c.Context(), args[0], opts, texel.CheckOptions{Threads: d.threads, Device: d.device, Seed: seed, Inputs: arrays})
+		report, err := a.check(c.Context(), args[0], m, d, texel.CheckOptions{Threads: d.threads, Device: d.device, Seed: seed, Inputs: arrays})
 		if err != nil {
 			return err
 		}
@@ -65,17 +54,31 @@ func (a *app) checkCommand() *cobra.Command {
 	d.add(c)
 	c.Flags().StringArrayVar(&inputs, "input", nil, "name=x.npy or IN.npz; the others are drawn")
 	c.Flags().Uint64Var(&seed, "seed", 0, "of the inputs that are drawn")
-	c.Flags().BoolVar(&certify, "certify", false, "write what was measured to MODEL.cert.json")
+	c.Flags().BoolVar(&certify, "certify", false, "write what was measured to ART.cert.json or MODEL.cert.json")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	tuned.add(c)
 	return c
 }
 
-func (a *app) checkModel(ctx context.Context, path string, opts texel.Options, o texel.CheckOptions) (*texel.Report, error) {
+// check checks an artifact, or compiles a model and checks what comes out.
+func (a *app) check(ctx context.Context, path string, m *modelFlags, d *deviceFlags, o texel.CheckOptions) (*texel.Report, error) {
 	bar := a.progressBar()
 	defer bar.stop()
-	opts.Progress = bar.report
 	o.Progress = func(done, total int) { bar.report(texel.Progress{Step: "check", Done: done, Total: total}) }
+	if isArtifact(path) {
+		return texel.CheckArtifact(ctx, path, o)
+	}
+	if err := nameInputs(path, o.Inputs); err != nil {
+		return nil, err
+	}
+	opts, err := m.options(o.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.compileFor(&opts); err != nil {
+		return nil, err
+	}
+	opts.Progress = bar.report
 	c, err := texel.Compile(ctx, path, opts)
 	if err != nil {
 		return nil, err
