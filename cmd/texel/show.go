@@ -227,67 +227,6 @@ func controlText(c *artifact.Control) string {
 	return text
 }
 
-func (a *app) explainCommand() *cobra.Command {
-	m, asJSON, html, phone := &modelFlags{}, false, "", ""
-	c := &cobra.Command{Use: "explain ART|MODEL", Short: "what the compiler did without being asked, and why", Args: artifactOrModel, RunE: func(c *cobra.Command, args []string) error {
-		if html != "" || phone != "" {
-			return diag.Unsupported("explain", "--html, --phone", "these flags are not in this version")
-		}
-		var notes []diag.Note
-		if isArtifact(args[0]) {
-			f, err := artifact.Open(args[0], artifact.OpenOptions{TrustWeights: true})
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			for i := range f.Manifest().Variants {
-				p, err := f.Plan(i)
-				if err != nil {
-					return err
-				}
-				notes = append(notes, p.Notes...)
-			}
-		} else {
-			opts, err := m.options(nil)
-			if err != nil {
-				return err
-			}
-			bar := a.progressBar()
-			opts.Progress = bar.report
-			compiled, err := texel.Compile(c.Context(), args[0], opts)
-			bar.stop()
-			if err != nil {
-				return err
-			}
-			defer compiled.Close()
-			notes = compiled.Notes()
-		}
-		if asJSON {
-			e := json.NewEncoder(a.out)
-			e.SetIndent("", "  ")
-			return e.Encode(struct {
-				Notes []diag.Note `json:"notes"`
-			}{notes})
-		}
-		for _, n := range notes {
-			fmt.Fprintln(a.out, n)
-			for _, o := range n.Other {
-				fmt.Fprintf(a.out, "    not %s, %.1f µs", o.Name, o.Cost)
-				if o.Why != "" {
-					fmt.Fprintf(a.out, ": %s", o.Why)
-				}
-				fmt.Fprintln(a.out)
-			}
-		}
-		return nil
-	}}
-	m.add(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	c.Flags().StringVar(&html, "html", "", "not in this version")
-	c.Flags().StringVar(&phone, "phone", "", "not in this version")
-	return c
-}
-
 func (a *app) importCommand() *cobra.Command {
 	m, output := &modelFlags{}, ""
 	c := &cobra.Command{Use: "import MODEL -o X.relay", Short: "writes a model's graph as Relay text", Args: args("a model"), RunE: func(c *cobra.Command, args []string) error {

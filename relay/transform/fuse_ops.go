@@ -221,7 +221,7 @@ func (f *fuser) epilogue(c, p *relay.Call, g *group) string {
 	case g.class == relay.Opaque:
 		return p.Op.Name + " is opaque"
 	case c.Op.Class > relay.Broadcast:
-		return fmt.Sprintf("%s is %v, wanted an elementwise epilogue", c.Op.Name, c.Op.Class)
+		return c.Op.Name + " begins a kernel of its own"
 	case f.users[p] > 1:
 		return fmt.Sprintf("%d operators read its value", f.users[p])
 	case !relay.Tensor(c).Shape.Equal(relay.Tensor(p).Shape):
