@@ -38,7 +38,7 @@ type verifier struct {
 	bound   []binding            // variables bound around, outer first
 	written map[*tir.Buffer]bool // by a store before this place
 	opaque  int                  // opaque blocks around
-	dead    int                  // blocks around whose condition never holds: what they access is not looked at
+	dead    int                  // conditions around that never hold, and loops that never run: what is accessed there is not looked at
 	loops   []*tir.For           // around
 }
 
@@ -104,6 +104,10 @@ func (v *verifier) declare(w *tir.Var, r tir.Range, f func() error) error {
 
 // under assumes a condition for the time of f.
 func (v *verifier) under(cond tir.Expr, f func() error) error {
+	if cond != nil && tir.IsConst(v.a.Simplify(cond), 0) {
+		v.dead++
+		defer func() { v.dead-- }()
+	}
 	leave := v.a.Assume(cond)
 	defer leave()
 	return f()
@@ -201,6 +205,10 @@ func (v *verifier) loop(n *tir.For, was []tir.Stmt) error {
 			return err
 		}
 	}
+	if _, most, ok := v.a.Bounds(n.Extent); ok && most <= 0 {
+		v.dead++
+		defer func() { v.dead-- }()
+	}
 	v.loops = append(v.loops, n)
 	defer func() { v.loops = v.loops[:len(v.loops)-1] }()
 	return v.declare(n.Var, tir.Range{Min: n.Min, Extent: n.Extent}, func() error { return v.stmt(n.Body, bodies(was, n)) })
@@ -287,10 +295,6 @@ func (v *verifier) realize(n *tir.BlockRealize, root bool, was []tir.Stmt) error
 	if n.Where != nil {
 		if err := v.value("the condition", n.Where, tir.Bool); err != nil {
 			return err
-		}
-		if tir.IsConst(v.a.Simplify(n.Where), 0) {
-			v.dead++
-			defer func() { v.dead-- }()
 		}
 	}
 	err := v.under(n.Where, func() error {

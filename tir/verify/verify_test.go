@@ -53,6 +53,20 @@ const nested = `func f(A: float32[10], out C: float32[10]):
               C[v] = A[v]
 `
 
+const never = `func f(A: float32[4], out C: float32[4]):
+  block root():
+    for i in range(0, 4):
+      block C(v: spatial[4] = i):
+        reads A[0 +: 4]
+        writes C[v +: 1]
+        C[v] = select(v < 4, A[v], A[v + 4])
+      if i + i < 2:
+        for k in range(0, i):
+          block never(w: spatial[4] = k * 9 - 3):
+            writes C[0 +: 1]
+            C[w * 4] = 0.0
+`
+
 func TestNested(t *testing.T) {
 	f, err := tirtext.Parse("nested", nested)
 	require.NoError(t, err)
@@ -60,6 +74,9 @@ func TestNested(t *testing.T) {
 	f, err = tirtext.Parse("dead", strings.Replace(nested, "where i0 * 3 + i1 < 4", "where i0 * 3 + i1 > 5", 1))
 	require.NoError(t, err)
 	require.NoError(t, verify.Verify(f), "a block that never runs")
+	f, err = tirtext.Parse("dead", never)
+	require.NoError(t, err)
+	require.NoError(t, verify.Verify(f), "a loop and a condition that never run")
 	for from, to := range map[string]string{
 		"i0 * 3 + i1 < 4 and ":  "",
 		"reads A[t * 4 +: 4]":   "reads A[t * 4 +: 3]",
