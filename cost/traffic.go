@@ -48,22 +48,34 @@ func Narrow(n int64, d tensor.DType, t *target.Target) float64 {
 // panelBytesPerCycle is what a tile reads of a panel that is not in the first cache, beside its multiply-adds.
 const panelBytesPerCycle = 56
 
+// HeldTiles is how many tiles use a panel at least that is widened as a whole.
+const HeldTiles = 3
+
+// HoldsPanel reports whether a panel of a weight in half precision, depth × block elements, is widened as a whole before
+// its tiles multiply with it: where it stays in the first cache in float32. Else each tile widens the vectors that it loads, which
+// takes less than reading float32 from the second cache.
+func HoldsPanel(tiles, depth, block int, t *target.Target) bool {
+	return tiles >= HeldTiles && int64(4*depth*block) <= t.L1D/2
+}
+
 // Panels returns the cycles that a product of rows × channels over a reduction of depth steps takes beside its multiply-adds
 // because of its weight, which is kept in panels of elements of d: each tile reads its panel, from the second cache when it
-// does not fit in the first, and widens it where d is a half precision type. Conversions and multiply-adds share units, and leave
-// each other room.
+// does not fit in the first; and what is in half precision is widened, mostly while multiply-adds wait for each other.
 func Panels(rows, channels, depth int, d tensor.DType, t *target.Target) float64 {
 	block, _ := PanelWidth(rows, channels, t)
 	tile, _ := RegisterTile(rows, channels, block, t)
 	lanes, bytes := t.Lanes(32), d.Bits()/8
-	tiles, vectors := (rows+tile.Rows-1)/tile.Rows, (channels+lanes-1)/lanes
-	reads := float64(tiles) * float64(vectors) * float64(depth)
+	tiles, vectors := (rows+tile.Rows-1)/tile.Rows, (channels+lanes-1)/lanes*depth
 	cycles := 0.0
 	if int64(depth*block*bytes) > t.L1D/2 {
-		cycles += reads * float64(lanes*bytes) / panelBytesPerCycle
+		cycles += float64(tiles) * float64(vectors) * float64(lanes*bytes) / panelBytesPerCycle
 	}
-	if bytes < 4 {
-		cycles += reads * widenCycles / 2 / t.FMAsPerCycle
+	switch {
+	case bytes >= 4:
+	case HoldsPanel(tiles, depth, block, t):
+		cycles += float64(vectors) * widenCycles
+	default:
+		cycles += float64(tiles) * float64(vectors) * widenCycles / 2 / t.FMAsPerCycle
 	}
 	return cycles
 }

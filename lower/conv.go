@@ -53,6 +53,11 @@ func lowerConv(s *Site) ([]Operand, error) {
 		anchor.Pad = x.Tensor // computed on the way: once a block, not once a use
 	}
 	weight := s.Tensor(1)
+	tapped := w
+	if s.widens(w) && anchor.Block > 1 && !depthwise {
+		tapped = s.widened(w)
+		anchor.Panel = tapped.Tensor
+	}
 	position := func(i, r []tir.Expr, n int) tir.Expr {
 		pos := tir.Plus(tir.Times(logicalIndex(out, i)[spatial[n]], tir.I(strides[n])), tir.Times(r[n], tir.I(a.Dilation[n])))
 		return tir.Minus(pos, tir.I(begin[n]))
@@ -73,7 +78,7 @@ func lowerConv(s *Site) ([]Operand, error) {
 		for n := range spatial {
 			from[spatial[n]], tap[spatial[n]] = position(i, r, n), r[n]
 		}
-		return tir.Times(tir.As(d, source.At(physicalIndex(data, from)...)), tir.As(d, weight.At(physicalIndex(kernel, tap)...)))
+		return tir.Times(tir.As(d, source.At(physicalIndex(data, from)...)), tir.As(d, tapped.At(physicalIndex(kernel, tap)...)))
 	})
 	if depthwise && padded {
 		result.Tensor.Where(func(i, r []tir.Expr) tir.Expr {

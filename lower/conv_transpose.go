@@ -42,6 +42,14 @@ func lowerConvTranspose(s *Site) ([]Operand, error) {
 	extents = append(extents, inputs)
 	anchor := &Anchor{Kind: "conv_transpose", Weight: w.Tensor}
 	apart := phased(out, kernel, axes, a.Groups, s.t)
+	if apart && s.widens(x) {
+		x = s.widened(x)
+		anchor.Pad, anchor.Widens = x.Tensor, true
+	}
+	if apart && s.widens(w) {
+		w = s.widened(w)
+		anchor.Panel = w.Tensor
+	}
 	shape := s.Out().Shape
 	if apart {
 		shape = tensor.Shape{shape[0]}

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/schedule"
 	"github.com/texel-ml/texel/schedule/te"
 	"github.com/texel-ml/texel/target"
@@ -56,11 +58,12 @@ func sameShape(a, b []int) bool {
 	return true
 }
 
-// anchorBlocks prepares an anchored function: stages other than the anchor, its padded or widened operands and the result are
-// inlined, and the anchor's result becomes local. It returns the anchor's block and the result's.
-func anchorBlocks(s *schedule.Schedule, d *Definition) (anchor, out schedule.Block) {
+// anchorBlocks prepares an anchored function: stages other than the anchor, its padded or widened operand, the result and
+// those in keep are inlined, and the anchor's result becomes local. It returns the anchor's block and the result's.
+func anchorBlocks(s *schedule.Schedule, d *Definition, keep ...*te.Tensor) (anchor, out schedule.Block) {
+	keep = append(keep, d.Anchor.Stage, d.Anchor.Pad, d.Outputs[0])
 	for _, st := range d.Stages {
-		if st != d.Anchor.Stage && st != d.Anchor.Pad && st != d.Anchor.Panel && st != d.Outputs[0] {
+		if !slices.Contains(keep, st) {
 			s.ComputeInline(s.Block(st.Buffer.Name))
 		}
 	}

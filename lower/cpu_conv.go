@@ -5,6 +5,7 @@ import (
 
 	"github.com/texel-ml/texel/cost"
 	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/schedule/te"
 	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tir"
 )
@@ -18,6 +19,19 @@ const byteFlops = 5
 // widenedPanels is how many panels a task multiplies its data with at least, when it has to be widened first.
 const widenedPanels = 4
 
+// widePanel returns the weight in float32 when its panels, which are kept in half precision, are widened one by one into
+// scratch, for all tiles of a task; nil when tiles widen what they load.
+func widePanel(d *Definition, tiles int, t *target.Target) *te.Tensor {
+	depth := 1
+	for _, n := range d.Anchor.Stage.Extents()[len(d.Anchor.Stage.Shape()):] {
+		depth *= n
+	}
+	if !cost.HoldsPanel(tiles, depth, d.Anchor.Block, t) {
+		return nil
+	}
+	return d.Anchor.Panel
+}
+
 // scheduleConv shapes a convolution whose result has its channels innermost and whose weight is packed in panels:
 //
 //	grid (batch · blocks of rows · groups of panels)
@@ -30,7 +44,6 @@ const widenedPanels = 4
 //
 // A panel is read again for each tile of the block, so it stays in the first or second cache.
 func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
-	anchor, out := anchorBlocks(s, d)
 	shape := d.Outputs[0].Shape()
 	rank := len(shape)
 	channels, pixels, rows := shape[rank-1], shape[rank-2], 1
@@ -63,6 +76,8 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 		tileBlocks = max(1, min(tiles, tasks/groups))
 	}
 
+	panel := widePanel(d, ceilDiv(rows, rowBlocks*deep)*ceilDiv(tiles, tileBlocks), t)
+	anchor, out := anchorBlocks(s, d, panel)
 	axes := s.Loops(out).Slice()
 	if s.Err() != nil {
 		return
@@ -92,6 +107,9 @@ func scheduleConv(s *schedule.Schedule, d *Definition, t *target.Target) {
 			grid = w[1]
 		}
 		placePad(s, d, grid, t)
+	}
+	if panel != nil {
+		hold(s, panel, c[1], t)
 	}
 
 	shapeTile(s, d.Anchor, anchor, tl, func(reduce []schedule.Loop) {
@@ -159,12 +177,17 @@ func shapeTile(s *schedule.Schedule, a *Anchor, anchor schedule.Block, tl cost.T
 	}
 }
 
-// placePad computes the padded operand once a grid step, in scratch, copying vectors along its innermost axis.
+// placePad computes the padded or widened operand once a grid step.
 func placePad(s *schedule.Schedule, d *Definition, grid schedule.Loop, t *target.Target) {
-	pad := stage(s, d.Anchor.Pad)
-	s.SetScope(pad, tir.Scratch)
-	s.ComputeAt(pad, grid)
-	spatial, _ := innerLoops(s, pad, d.Anchor.Pad)
+	hold(s, d.Anchor.Pad, grid, t)
+}
+
+// hold computes an operand in scratch, once an iteration of a loop, with vectors along its innermost axis.
+func hold(s *schedule.Schedule, operand *te.Tensor, at schedule.Loop, t *target.Target) {
+	b := stage(s, operand)
+	s.SetScope(b, tir.Scratch)
+	s.ComputeAt(b, at)
+	spatial, _ := innerLoops(s, b, operand)
 	last := spatial[len(spatial)-1]
 	if n := s.Extent(last); n > t.Lanes(32) {
 		parts := s.Split(last, 0, t.Lanes(32))
@@ -235,27 +258,30 @@ func depthwiseTile(pixels int) int {
 // scheduleDense shapes a product with a packed weight like a convolution of one row: the rows of the left operand are the
 // pixels.
 func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
-	anchor, out := anchorBlocks(s, d)
 	shape := d.Outputs[0].Shape()
 	rank := len(shape)
+	channels := shape[rank-1]
+	var panel *te.Tensor
+	tl := cost.Tile{Rows: 1, Vectors: 1, Lanes: min(t.Lanes(32), channels)}
+	if rank >= 2 && shape[rank-2] > 1 {
+		tl, _ = cost.RegisterTile(shape[rank-2], channels, d.Anchor.Block, t)
+		panel = widePanel(d, ceilDiv(shape[rank-2], tl.Rows), t)
+	}
+	anchor, out := anchorBlocks(s, d, panel)
 	axes := s.Loops(out).Slice()
 	if s.Err() != nil {
 		return
 	}
-	channels := shape[rank-1]
 	var grid, pixel schedule.Loop
-	var tl cost.Tile
 	groups := ceilDiv(channels, d.Anchor.Block)
 	if d.Anchor.Widens { // for each group anew
 		groups = ceilDiv(groups, widenedPanels)
 	}
 	c := s.Split(axes[rank-1], groups, 0, d.Anchor.Block)
-	if rank == 1 || rank >= 2 && shape[rank-2] == 1 {
-		tl = cost.Tile{Rows: 1, Vectors: 1, Lanes: min(t.Lanes(32), channels)}
+	if rank == 1 || shape[rank-2] == 1 {
 		grid = parallelAll(s, append(append([]schedule.Loop{}, axes[:rank-1]...), c[0]))
 		s.ComputeAt(anchor, c[1])
 	} else {
-		tl, _ = cost.RegisterTile(shape[rank-2], channels, d.Anchor.Block, t)
 		w := s.Split(axes[rank-2], 0, tl.Rows)
 		pixel = w[1]
 		outer := append(append([]schedule.Loop{}, axes[:rank-2]...), c[0])
@@ -265,6 +291,9 @@ func scheduleDense(s *schedule.Schedule, d *Definition, t *target.Target) {
 	}
 	if d.Anchor.Pad != nil {
 		placePad(s, d, grid, t)
+	}
+	if panel != nil {
+		hold(s, panel, c[1], t)
 	}
 	shapeTile(s, d.Anchor, anchor, tl, func([]schedule.Loop) {})
 	if pixel != (schedule.Loop{}) {

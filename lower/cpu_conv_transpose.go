@@ -3,6 +3,7 @@ package lower
 import (
 	"github.com/texel-ml/texel/cost"
 	"github.com/texel-ml/texel/schedule"
+	"github.com/texel-ml/texel/schedule/te"
 	"github.com/texel-ml/texel/target"
 	"github.com/texel-ml/texel/tir"
 )
@@ -57,7 +58,7 @@ func narrow(d *Definition, t *target.Target) bool {
 // narrowTiles shapes a transposed convolution of few channels: the accumulators are vectors of places of the last axis, one
 // for each phase and channel, and share what they read of data.
 func narrowTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
-	anchor, out := anchorBlocks(s, d)
+	anchor, out := anchorBlocks(s, d, d.Anchor.Panel)
 	shape := d.Anchor.Stage.Shape()
 	rank := len(shape)
 	axes := s.Loops(out).Slice()
@@ -73,13 +74,14 @@ func narrowTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	}
 	phases = append(phases, w[2], axes[last])
 	s.Reorder(append(append(append(append([]schedule.Loop{}, outer...), w[0]), phases...), w[1])...)
-	parallelAll(s, outer)
+	grid := parallelAll(s, outer)
 	if placed(s.Definition(anchor)) {
 		for _, l := range append(append([]schedule.Loop{}, outer...), w[0]) {
 			s.Annotate(l, tir.Partition, "border")
 		}
 	}
 	s.ComputeAt(anchor, w[0])
+	holdOperands(s, d.Anchor, grid, t)
 	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
 	var order []int
 	inner := append([]schedule.Loop{}, reduce...)
@@ -115,8 +117,17 @@ func narrowTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	s.Vectorize(w[1])
 }
 
+// holdOperands widens the operands that are kept in half precision once a grid step.
+func holdOperands(s *schedule.Schedule, a *Anchor, grid schedule.Loop, t *target.Target) {
+	for _, operand := range []*te.Tensor{a.Pad, a.Panel} {
+		if operand != nil {
+			hold(s, operand, grid, t)
+		}
+	}
+}
+
 func transposedTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
-	anchor, out := anchorBlocks(s, d)
+	anchor, out := anchorBlocks(s, d, d.Anchor.Panel)
 	shape := d.Anchor.Stage.Shape()
 	rank := len(shape)
 	places, phases, channels := shape[rank-3], shape[rank-2], shape[rank-1]
@@ -138,13 +149,14 @@ func transposedTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
 	outer = append(outer, c[0])
 	body = append(body, w[0], w[2])
 	s.Reorder(append(append(append([]schedule.Loop{}, outer...), body...), w[1], c[1])...)
-	parallelAll(s, outer)
+	grid := parallelAll(s, outer)
 	if placed(s.Definition(anchor)) {
 		for _, l := range append(append([]schedule.Loop{}, outer...), body...) {
 			s.Annotate(l, tir.Partition, "border")
 		}
 	}
 	s.ComputeAt(anchor, w[2])
+	holdOperands(s, d.Anchor, grid, t)
 	spatial, reduce := innerLoops(s, anchor, d.Anchor.Stage)
 	s.Reorder(append(append([]schedule.Loop{}, reduce...), spatial[rank-3], spatial[rank-1])...)
 	init := s.DecomposeReduction(anchor, reduce[0])

@@ -54,7 +54,7 @@ func scheduleMatmul(s *schedule.Schedule, d *Definition, t *target.Target) {
 }
 
 func matmulTiles(s *schedule.Schedule, d *Definition, t *target.Target) {
-	anchor, out := anchorBlocks(s, d)
+	anchor, out := anchorBlocks(s, d, d.Anchor.Panel)
 	shape := d.Anchor.Stage.Shape()
 	rank := len(shape)
 	rows, columns := shape[rank-2], shape[rank-1]

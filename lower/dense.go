@@ -22,6 +22,10 @@ func lowerMatmul(s *Site) ([]Operand, error) {
 		x = s.widened(x)
 		anchor.Pad, anchor.Widens = x.Tensor, true
 	}
+	if s.widens(w) {
+		w = s.widened(w)
+		anchor.Panel = w.Tensor
+	}
 	var read func(i []tir.Expr, r tir.Expr) (a, b tir.Expr)
 	if attrs, dense := s.Call.Attrs.(*relay.DenseAttrs); dense {
 		layout := tensor.MustLayout("NK")
@@ -40,10 +44,6 @@ func lowerMatmul(s *Site) ([]Operand, error) {
 		attrs := s.Call.Attrs.(*relay.MatmulAttrs)
 		if attrs.TransposeA && len(x.Shape) > 1 {
 			k = x.Shape[len(x.Shape)-2]
-		}
-		if s.widens(w) {
-			w = s.widened(w)
-			anchor.Panel = w.Tensor
 		}
 		read = matmulReader(x, w, attrs)
 	}

@@ -83,7 +83,7 @@ type Anchor struct {
 	Pad    *te.Tensor // that operand when it is padded or computed on the way, else nil
 	Widens bool       // Pad is the operand as it is, in a wider type
 	Weight *te.Tensor // its constant operand, or nil
-	Panel  *te.Tensor // its second operand in a wider type, which is not packed, or nil
+	Panel  *te.Tensor // its second operand in a wider type, where that is kept in fewer bits, or nil
 	Block  int        // channels in one packed panel of the weight; 0: not packed
 }
 
