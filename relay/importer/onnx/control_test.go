@@ -337,3 +337,47 @@ func TestDeepLoopsAreRefused(t *testing.T) {
 		refuse(t, m, Options{}, diag.ErrInvalid, "nest deeper than")
 	}
 }
+
+// TestWindowsThatMoveWithTheRounds has slices whose ends move alike: inside the axis in every round they have one shape.
+func TestWindowsThatMoveWithTheRounds(t *testing.T) {
+	constant := func(name string, v int64) *pb.NodeProto {
+		return op("Constant", nil, names(name), attr("value", int64s("", []int64{1}, v)))
+	}
+	// s ← s + Σ x[by·i + plus : by·i + plus + count]
+	window := func(by, plus, count int64) []*pb.NodeProto {
+		return []*pb.NodeProto{constant("zero", 0), constant("by", by), constant("plus", plus), constant("count", count), op("Unsqueeze", names("i", "zero"), names("at")),
+			op("Mul", names("by", "at"), names("moved")), op("Add", names("moved", "plus"), names("start")), op("Add", names("count", "start"), names("end")),
+			op("Slice", names("x", "start", "end", "zero"), names("part")), op("ReduceSum", names("part"), names("sum")), op("Add", names("s", "sum"), names("next"))}
+	}
+	build := func(extent int, trip string, nodes []*pb.NodeProto) *pb.ModelProto {
+		body := graphOf(values(value("i", int64Type), value("on", boolType), value("s", float32Type, 1)), values(value("on", boolType), value("next", float32Type), value("next", float32Type)), nodes...)
+		m := model(17, graphOf(values(value("x", float32Type, extent), value("n", int64Type)), values(value("y", float32Type)), op("Loop", names(trip, "", "nought"), names("y", "all"), attr("body", body))))
+		m.Graph.Initializer = []*pb.TensorProto{floats("nought", []int64{1}, 0), int64s("hundred", nil, 100)}
+		return m
+	}
+	list := make([]float32, 205)
+	for i := range list {
+		list[i] = float32(i % 7)
+	}
+	for _, c := range []struct{ by, plus, count int64 }{{1, 0, 1}, {2, 3, 4}, {-2, 200, 3}, {0, 5, 2}} {
+		var sum float32
+		for i := range int64(100) {
+			for _, v := range list[c.by*i+c.plus:][:c.count] {
+				sum += v
+			}
+		}
+		for trip, o := range map[string]Options{"hundred": {}, "n": {MaxTrips: 100}} {
+			m, _ := load(t, build(205, trip, window(c.by, c.plus, c.count)), o)
+			require.Equal(t, 1, nodesOf[*relay.Loop](m))
+			require.Equal(t, vector(sum), compute(t, m, vector(list...), whole(100))[0], "%v", c)
+		}
+	}
+	// A window that leaves the axis in some round is shorter there, and one of a loop without limit may be.
+	for _, c := range []struct{ by, plus, count int64 }{{2, 4, 4}, {-2, 197, 3}} {
+		refuse(t, build(205, "n", window(c.by, c.plus, c.count)), Options{MaxTrips: 100}, diag.ErrUnsupported, "is known only when the model runs")
+	}
+	open := build(205, "n", window(1, 0, 1))
+	open.Graph.Node[0].Output = names("y")
+	open.Graph.Node[0].Attribute[0].G.Output = open.Graph.Node[0].Attribute[0].G.Output[:2]
+	refuse(t, open, Options{MaxTrips: 100}, diag.ErrUnsupported, "is known only when the model runs")
+}

@@ -34,6 +34,7 @@ type importer struct {
 	static     map[relay.Expr]relay.Value // what evaluate found
 	extents    map[relay.Expr]extent      // values with an axis of bounded extent
 	unknown    map[relay.Expr]error       // parameters of branches and loops, and why their value is not known
+	ranges     map[relay.Expr]interval    // of the rounds of loops
 	nodes      int
 	nesting    int
 }

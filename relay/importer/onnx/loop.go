@@ -23,9 +23,10 @@ type rounds struct {
 	state []relay.Expr
 	names []string // of the round and the state
 	// step converts one round in r, and returns whether another one may follow, nil being always; the state; and parts.
-	step func(r *region, round relay.Expr, state []relay.Expr) (holds relay.Expr, next, parts []relay.Expr)
-	axes []int  // where the stack of each part has the axis of the rounds; nil: in front
-	back []bool // whether its last round comes first; nil: never
+	step     func(r *region, round relay.Expr, state []relay.Expr) (holds relay.Expr, next, parts []relay.Expr)
+	collects bool   // step gives parts
+	axes     []int  // where the stack of each part has the axis of the rounds; nil: in front
+	back     []bool // whether its last round comes first; nil: never
 }
 
 // Why a loop is not unrolled.
@@ -70,6 +71,15 @@ func (l *rounds) trips() (int, bool) {
 		return 0, false
 	}
 	return max(0, int(v.(*tensor.Wide).I[0])), true
+}
+
+// most returns a limit of the number of rounds, if there is one.
+func (l *rounds) most() (int, bool) {
+	trips, known := l.trips()
+	if known && trips <= math.MaxInt32 { // a larger count says that there is none
+		return trips, true
+	}
+	return l.n.im.opts.MaxTrips, l.collects && l.n.im.opts.MaxTrips > 0
 }
 
 // axis returns where the rounds lie in a stack of part k with the given number of axes.
@@ -125,6 +135,9 @@ func (l *rounds) convert() (state, stacks []relay.Expr, count relay.Expr) {
 	n, r := l.n, l.n.region()
 	n.step()
 	round := r.changing(l.names[0], &relay.TensorType{Shape: tensor.Shape{}, DType: tensor.Int64})
+	if most, known := l.most(); known && most > 0 {
+		n.im.ranges[round] = interval{0, most - 1}
+	}
 	vars, before := make([]*relay.Var, len(l.state)), make([]relay.Expr, len(l.state))
 	for i, e := range l.state {
 		l.fixed(e, l.names[1+i])
@@ -291,6 +304,7 @@ func loop(n *node) []relay.Expr {
 	}
 	count := len(l.state)
 	n.wants(len(body.GetInput()) == 2+count && len(body.GetOutput()) > count, "the body takes %d values and gives %d, for a state of %d", len(body.GetInput()), len(body.GetOutput()), count)
+	l.collects = len(body.GetOutput()) > 1+count
 	for i, v := range body.GetInput() {
 		if i != 1 {
 			l.names = append(l.names, v.GetName())

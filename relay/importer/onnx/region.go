@@ -64,6 +64,11 @@ func (r *region) capture(name string, e relay.Expr) relay.Expr {
 	}
 	r.of[e] = v
 	r.params, r.captured = append(r.params, v), append(r.captured, e)
+	if l, ok := im.linear(e, linearDeep); ok {
+		if where, known := im.within(l); known {
+			im.ranges[v] = where
+		}
+	}
 	if x, ok := im.extents[e]; ok {
 		im.extents[v] = extent{x.axis, r.capture(name+".count", x.count)}
 	}

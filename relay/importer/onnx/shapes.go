@@ -315,7 +315,8 @@ func (n *node) sliceBounds(start, end, step, extent int) (int, int, int) {
 }
 
 // slideSlice is a slice of one axis whose start or end is known when the model runs: the result has room for every
-// element of the axis. It gives nil when both are known now, or when there is more than one axis.
+// element of the axis, or for those between where both move alike. It gives nil when both are known now, or when there is
+// more than one axis.
 func (n *node) slideSlice(x relay.Expr) relay.Expr {
 	known := func(e relay.Expr) bool { _, err := n.im.evaluate(e); return err == nil }
 	start, end := n.in(1), n.in(2)
@@ -336,6 +337,9 @@ func (n *node) slideSlice(x relay.Expr) relay.Expr {
 	n.wants(step != 0, "a step of 0")
 	if extent == 0 || extent > 1<<24 || step < -extent || step > extent {
 		return nil
+	}
+	if count, ok := n.im.window(start, end, extent); ok && step == 1 {
+		return n.take(x, n.add(n.reshape(n.cast(start, tensor.Int64), tensor.Shape{1}), n.iota(count, 0)), axis)
 	}
 	num := func(v int) relay.Expr { return n.constInts(v) }
 	low, high := 0, extent
