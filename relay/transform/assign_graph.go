@@ -69,10 +69,11 @@ type assignment struct {
 	choices []*choice // operands before users
 	of      map[relay.Expr]*choice
 	weights int64 // bytes of all constants
+	narrows map[*relay.Constant]*narrowed
 }
 
 func newAssignment(main *relay.Function, o *Options) *assignment {
-	a := &assignment{o: o, main: main, of: map[relay.Expr]*choice{}}
+	a := &assignment{o: o, main: main, of: map[relay.Expr]*choice{}, narrows: map[*relay.Constant]*narrowed{}}
 	for e := range relay.PostOrder(main, false) {
 		switch k := e.(type) {
 		case *relay.Constant:

@@ -32,7 +32,6 @@ type placer struct {
 	*assignment
 	values map[relay.Expr]placed
 	copies map[turnedCopy]relay.Expr
-	narrow map[*relay.Constant]*relay.Constant
 }
 
 // turnedCopy names a copy of a value in another order.
@@ -43,7 +42,7 @@ type turnedCopy struct {
 
 // place returns the body of main with every choice as its label says.
 func (a *assignment) place() (relay.Expr, error) {
-	p := &placer{a, map[relay.Expr]placed{}, map[turnedCopy]relay.Expr{}, map[*relay.Constant]*relay.Constant{}}
+	p := &placer{a, map[relay.Expr]placed{}, map[turnedCopy]relay.Expr{}}
 	for e := range relay.PostOrder(a.main, false) {
 		if e == relay.Expr(a.main) {
 			break
@@ -154,7 +153,7 @@ func (p *placer) typed(v placed, k kind) (relay.Expr, error) {
 		return p.cast(v.expr, tensor.Float32)
 	case !v.half && k == half && t.DType == tensor.Float32:
 		if c, ok := v.expr.(*relay.Constant); ok {
-			return p.halved(c), nil
+			return p.narrow(c).constant, nil
 		}
 		return p.cast(v.expr, p.o.Precision.Store)
 	}
@@ -390,16 +389,4 @@ func (p *placer) excited(c *choice, args []relay.Expr) (any, error) {
 		}
 	}
 	return &a, nil
-}
-
-// halved returns a constant of float32 in half precision.
-func (p *placer) halved(c *relay.Constant) *relay.Constant {
-	if h := p.narrow[c]; h != nil {
-		return h
-	}
-	w := tensor.Widen(c.Value)
-	w.DType = p.o.Precision.Store
-	h := relay.NewConstant(w.Narrow(), c.Name, c.Pos())
-	p.narrow[c] = h
-	return h
 }

@@ -137,7 +137,7 @@ func (a *assignment) allowed(c *choice, d tensor.DType, ranges map[relay.Expr]in
 		return false, "the result of " + c.call.Op.Name + " is kept in float32"
 	case known && !fits:
 		return false, fmt.Sprintf("its values may reach %.3g", r.largest())
-	case k == follow && !a.constantsFit(c, d):
+	case k == follow && !a.constantsFit(c):
 		return false, fmt.Sprintf("%v does not hold its constants", d)
 	case k != follow && c.store == inRegisters:
 		return false, ""
@@ -215,9 +215,9 @@ func (a *assignment) refused(c *choice) string {
 }
 
 // constantsFit reports whether the constants that an operator moves keep their values.
-func (a *assignment) constantsFit(c *choice, d tensor.DType) bool {
+func (a *assignment) constantsFit(c *choice) bool {
 	for _, arg := range c.call.Args {
-		if k, ok := arg.(*relay.Constant); ok && k.Value.DType == tensor.Float32 && lost(k.Value, d) > mostLost {
+		if k, ok := arg.(*relay.Constant); ok && k.Value.DType == tensor.Float32 && a.narrow(k).lost > mostLost {
 			return false
 		}
 	}
@@ -228,39 +228,48 @@ func (a *assignment) constantsFit(c *choice, d tensor.DType) bool {
 // is kept in half precision: twice what bfloat16 has for numbers of any size that it holds.
 const mostLost = 1.0 / 256
 
-// lost returns the rounding error of a float32 constant in a narrower type, relative to its elements, both as root mean
-// squares; infinite when an element is too large.
-func lost(t *tensor.Tensor, d tensor.DType) float64 {
+// narrowed is a constant of float32 in half precision.
+type narrowed struct {
+	constant *relay.Constant
+	lost     float64 // the rounding error relative to the elements, both as root mean squares; infinite when one is too large
+}
+
+// narrow rounds a constant of float32, once however many ask.
+func (a *assignment) narrow(c *relay.Constant) *narrowed {
+	if n := a.narrows[c]; n != nil {
+		return n
+	}
+	d := a.o.Precision.Store
+	t := tensor.New(d, c.Value.Shape)
+	to := tensor.View[uint16](t)
 	err, sum := 0.0, 0.0
-	for _, v := range tensor.View[float32](t) {
-		x := float64(v)
-		y := tensor.Round(d, x)
-		if math.IsInf(y, 0) && !math.IsInf(x, 0) {
-			return math.Inf(1)
-		}
-		if !math.IsInf(x, 0) && !math.IsNaN(x) {
-			err += (x - y) * (x - y)
+	for i, v := range tensor.View[float32](c.Value) {
+		to[i] = tensor.EncodeHalf(d, v)
+		x, e := float64(v), float64(v-tensor.DecodeHalf(d, to[i]))
+		if x-x == 0 { // neither infinite nor NaN
+			err += e * e
 			sum += x * x
 		}
 	}
-	if err == 0 {
-		return 0
+	n := &narrowed{constant: relay.NewConstant(t, c.Name, c.Pos())}
+	if err > 0 {
+		n.lost = math.Sqrt(err / sum)
 	}
-	return math.Sqrt(err / sum)
+	a.narrows[c] = n
+	return n
 }
 
 // halfWeight reports whether the weight of a product may be kept in half precision, and why not.
 func (a *assignment) halfWeight(c *choice) (bool, string) {
 	k := c.constantWeight()
-	d := a.o.Precision.Store
 	switch {
-	case k == nil || k.Value.DType != tensor.Float32:
+	case k == nil || k.Value.DType != tensor.Float32 || a.o.Precision.Store == tensor.Invalid:
 		return false, ""
 	case a.named(c):
 		return false, "as asked for"
 	}
-	if e := lost(k.Value, d); e > mostLost {
-		return false, fmt.Sprintf("%v holds it with an error of %.2g", d, e)
+	if e := a.narrow(k).lost; e > mostLost {
+		return false, fmt.Sprintf("%v holds it with an error of %.2g of its size", a.o.Precision.Store, e)
 	}
 	return true, ""
 }
