@@ -251,8 +251,8 @@ func linearAttention(n *node) []relay.Expr {
 
 // step counts the nodes of one round of an unrolled loop.
 func (n *node) step() {
-	if n.im.nodes += 16; n.im.nodes > maxNodes {
-		n.failUnsupported("more than %d nodes after functions and loops are unrolled", maxNodes)
+	if err := n.count(16); err != nil {
+		n.fail(err)
 	}
 }
 

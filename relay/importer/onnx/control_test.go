@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
@@ -380,4 +381,32 @@ func TestWindowsThatMoveWithTheRounds(t *testing.T) {
 	open.Graph.Node[0].Output = names("y")
 	open.Graph.Node[0].Attribute[0].G.Output = open.Graph.Node[0].Attribute[0].G.Output[:2]
 	refuse(t, open, Options{MaxTrips: 100}, diag.ErrUnsupported, "is known only when the model runs")
+}
+
+// TestNestedLoopsAreConvertedFewTimes has long loops in each other, around an operator that is done or not: each is tried to
+// unroll once, not once for each time that one around it is tried.
+func TestNestedLoopsAreConvertedFewTimes(t *testing.T) {
+	const depth = 20
+	for _, inner := range []string{"Exp", "Unknown"} {
+		g := (*pb.GraphProto)(nil)
+		for i := range depth {
+			state, next := fmt.Sprint("s", i), fmt.Sprint("t", i)
+			node := op(inner, names(state), names(next))
+			if g != nil {
+				node = op("Loop", names("n", "", state), names(next), attr("body", g))
+			}
+			g = graphOf(values(value(fmt.Sprint("i", i), int64Type), value(fmt.Sprint("on", i), boolType), value(state, float32Type, 1)),
+				values(value(fmt.Sprint("on", i), boolType), value(next, float32Type)), node)
+		}
+		m := model(17, graphOf(values(value("x", float32Type, 1)), values(value("y", float32Type)), op("Loop", names("n", "", "x"), names("y"), attr("body", g))))
+		m.Graph.Initializer = []*pb.TensorProto{int64s("n", nil, 1000)}
+		begin := time.Now()
+		if inner == "Exp" {
+			module, _ := load(t, m, Options{})
+			require.Equal(t, depth, nodesOf[*relay.Loop](module))
+		} else {
+			refuse(t, m, Options{}, diag.ErrUnsupported, "Unknown")
+		}
+		require.Less(t, time.Since(begin), 5*time.Second)
+	}
 }

@@ -35,7 +35,9 @@ type importer struct {
 	extents    map[relay.Expr]extent      // values with an axis of bounded extent
 	unknown    map[relay.Expr]error       // parameters of branches and loops, and why their value is not known
 	ranges     map[relay.Expr]interval    // of the rounds of loops
+	loops      map[*pb.NodeProto]bool     // that are loops of the compiled model
 	nodes      int
+	work       int // nodes, those counted that were converted in vain
 	nesting    int
 }
 
@@ -199,8 +201,8 @@ func (im *importer) node(sc *scope, p *pb.NodeProto) error {
 		return err
 	}
 	n := &node{im: im, scope: sc, proto: p, domain: domainOf(p.GetDomain()), pos: im.pos(nameOf(p))}
-	if im.nodes++; im.nodes > maxNodes {
-		return n.unsupported("more than %d nodes after functions and loops are unrolled", maxNodes)
+	if err := n.count(1); err != nil {
+		return err
 	}
 	for i, name := range p.GetInput() {
 		if name == "" {
@@ -231,6 +233,15 @@ func (im *importer) node(sc *scope, p *pb.NodeProto) error {
 			return diag.Invalid(step, nameOf(p), "%q is given twice: an input, initialiser or earlier node has this name", name).At(n.pos)
 		}
 		sc.values[name] = results[i]
+	}
+	return nil
+}
+
+// count counts nodes that are converted.
+func (n *node) count(nodes int) error {
+	n.im.nodes, n.im.work = n.im.nodes+nodes, n.im.work+nodes
+	if n.im.nodes > maxNodes || n.im.work > 2*maxNodes {
+		return n.unsupported("more than %d nodes after functions and loops are unrolled", maxNodes)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -38,22 +39,23 @@ var (
 // run returns the last state, a stack of each part, and the number of rounds, int64 (1), where the stacks have room for
 // more; else nil. Short loops of known length are unrolled.
 func (l *rounds) run() (state, stacks []relay.Expr, count relay.Expr) {
-	n, why := l.n, errOpen
+	n := l.n
 	trips, known := l.trips()
-	if known {
-		why = n.attempt(func() { state, stacks = l.unroll(trips, unrollNodes) })
-		if why != nil && why != errLong && why != errOpen {
-			n.fail(why)
+	if known && !n.im.loops[n.proto] {
+		err := n.attempt(func() { state, stacks = l.unroll(trips, unrollNodes) })
+		if err == nil {
+			return state, stacks, nil
+		}
+		if err != errLong && err != errOpen {
+			n.fail(err)
 		}
 	}
-	if why == nil {
-		return state, stacks, nil
-	}
+	n.im.loops[n.proto] = true // and in what is around, which may be tried again, it is not tried to unroll it again
 	err := n.attempt(func() { state, stacks, count = l.convert() })
 	if err == nil {
 		return state, stacks, count
 	}
-	if why == errLong && trips < maxNodes && n.attempt(func() { state, stacks = l.unroll(trips, maxNodes) }) == nil {
+	if known && trips < maxNodes && n.attempt(func() { state, stacks = l.unroll(trips, maxNodes) }) == nil {
 		n.im.notes.Add(diag.Fallback, step, n.pos.Node, "unrolled, though that makes many nodes: %v", err)
 		return state, stacks, nil
 	}
@@ -130,43 +132,60 @@ func (l *rounds) unroll(trips, limit int) (state, stacks []relay.Expr) {
 	return state, stacks
 }
 
+// turn is one round as a function of its number, the state, and what it captures.
+type turn struct {
+	r           *region
+	round       *relay.Var
+	state       []*relay.Var
+	holds       relay.Expr // nil: always
+	next, parts []relay.Expr
+}
+
 // convert makes a loop of the compiled model.
 func (l *rounds) convert() (state, stacks []relay.Expr, count relay.Expr) {
-	n, r := l.n, l.n.region()
+	n := l.n
 	n.step()
-	round := r.changing(l.names[0], &relay.TensorType{Shape: tensor.Shape{}, DType: tensor.Int64})
-	if most, known := l.most(); known && most > 0 {
-		n.im.ranges[round] = interval{0, most - 1}
-	}
-	vars, before := make([]*relay.Var, len(l.state)), make([]relay.Expr, len(l.state))
-	for i, e := range l.state {
-		l.fixed(e, l.names[1+i])
-		vars[i] = r.changing(l.names[1+i], e.Type())
-		before[i] = vars[i]
-	}
-	holds, next, parts := l.step(r, round, before)
-	for i, e := range next {
+	t := l.turn()
+	for i, e := range t.next {
 		l.fixed(e, l.names[1+i])
 		if a, b := n.typ(l.state[i]), n.typ(e); !relay.TypeEqual(a, b) {
 			n.failUnsupported("%q has type %v before a round and %v behind it, which must be the same", l.names[1+i], a, b)
 		}
 	}
-	for _, e := range parts {
+	for _, e := range t.parts {
 		l.fixed(e, "a value that is collected")
 	}
-	begins, known := true, true
-	if l.cond != nil {
-		begins, known = n.knownBool(l.cond)
+	if trips, known := l.trips(); known && trips == 0 || n.decided(l.cond, false) {
+		return l.state, l.none(t.parts), nil
 	}
-	if trips, counted := l.trips(); !begins && known || counted && trips == 0 {
-		return l.state, l.none(parts), nil
+	return l.loop(t, n.decided(l.cond, true) && n.decided(t.holds, true))
+}
+
+// turn converts a round whose number and state are not known.
+func (l *rounds) turn() *turn {
+	n := l.n
+	t := &turn{r: n.region()}
+	t.round = t.r.changing(l.names[0], &relay.TensorType{Shape: tensor.Shape{}, DType: tensor.Int64})
+	if most, known := l.most(); known && most > 0 {
+		n.im.ranges[t.round] = interval{0, most - 1}
 	}
-	always := known && holds == nil
-	if yes, sure := true, true; known && holds != nil {
-		yes, sure = n.knownBool(holds)
-		always = yes && sure
+	before := make([]relay.Expr, len(l.state))
+	for i, e := range l.state {
+		l.fixed(e, l.names[1+i])
+		t.state = append(t.state, t.r.changing(l.names[1+i], e.Type()))
+		before[i] = t.state[i]
 	}
-	return l.loop(r, round, vars, holds, next, parts, always)
+	t.holds, t.next, t.parts = l.step(t.r, t.round, before)
+	return t
+}
+
+// decided reports whether a condition is known to be yes; none always holds.
+func (n *node) decided(condition relay.Expr, yes bool) bool {
+	if condition == nil {
+		return yes
+	}
+	value, known := n.knownBool(condition)
+	return known && value == yes
 }
 
 // fixed refuses a value whose shape is known only when the model runs.
@@ -187,46 +206,39 @@ func (l *rounds) none(parts []relay.Expr) (stacks []relay.Expr) {
 	return stacks
 }
 
-// loop makes the loop whose body is r. always says that its condition holds whatever happens.
-func (l *rounds) loop(r *region, round *relay.Var, vars []*relay.Var, holds relay.Expr, next, parts []relay.Expr, always bool) (state, stacks []relay.Expr, count relay.Expr) {
+// loop makes the loop whose body is t. always says that its condition holds whatever happens.
+func (l *rounds) loop(t *turn, always bool) (state, stacks []relay.Expr, count relay.Expr) {
 	n := l.n
 	made := relay.Loop{Trip: l.trip}
-	first, given := []*relay.Var{round}, []relay.Expr(nil)
+	first, given := []*relay.Var{t.round}, []relay.Expr(nil)
 	if !always {
 		yes := n.scalar(tensor.Bool, 1)
-		made.Cond = l.cond
-		if l.cond == nil {
-			made.Cond = yes
-		}
-		if holds == nil {
-			holds = yes
-		}
-		given = append(given, holds)
+		made.Cond = cmp.Or(l.cond, yes)
+		given = append(given, cmp.Or(t.holds, yes))
 	}
-	at := make([]int, len(next)) // state → field of the loop's value, -1 when it stays what it is
-	for i, e := range next {
-		if at[i] = -1; e == relay.Expr(vars[i]) {
-			r.params, r.captured = append(r.params, vars[i]), append(r.captured, l.state[i])
+	at := make([]int, len(t.next)) // state → field of the loop's value, -1 when it stays what it is
+	for i, e := range t.next {
+		if at[i] = -1; e == relay.Expr(t.state[i]) {
+			t.r.params, t.r.captured = append(t.r.params, t.state[i]), append(t.r.captured, l.state[i])
 			continue
 		}
 		at[i] = len(made.State)
-		made.State, first, given = append(made.State, l.state[i]), append(first, vars[i]), append(given, e)
+		made.State, first, given = append(made.State, l.state[i]), append(first, t.state[i]), append(given, e)
 	}
-	exact := len(parts) == 0
-	if len(parts) > 0 {
+	exact := true
+	if len(t.parts) > 0 {
 		made.Max, exact = l.room(always)
 	}
-	if len(made.State)+len(parts) == 0 {
+	if len(made.State)+len(t.parts) == 0 {
 		return l.state, nil, nil // whatever the rounds compute, nothing comes of it
 	}
-	made.Captured, made.Body = r.captured, r.function(first, n.tuple(append(given, parts...)...))
+	made.Captured, made.Body = t.r.captured, t.r.function(first, n.tuple(append(given, t.parts...)...))
 	loop, err := relay.NewLoop(made, n.pos)
 	if err != nil {
 		n.fail(err)
 	}
 	fields := n.fields(loop)
-	for i := range next {
-		e := l.state[i]
+	for i, e := range l.state {
 		if at[i] >= 0 {
 			e = fields[at[i]]
 		}

@@ -102,7 +102,7 @@ func importModel(ctx context.Context, src *source, opts Options) (m *relay.Modul
 
 func newImporter(ctx context.Context, src *source, model *pb.ModelProto, opts Options) (*importer, error) {
 	im := &importer{ctx: ctx, src: src, opts: opts, notes: &diag.Notes{}, dims: map[string]int{}, functions: map[functionKey]*pb.FunctionProto{},
-		static: map[relay.Expr]relay.Value{}, extents: map[relay.Expr]extent{}, unknown: map[relay.Expr]error{}, ranges: map[relay.Expr]interval{}, irVersion: model.GetIrVersion(), rows: rowsByName()}
+		static: map[relay.Expr]relay.Value{}, extents: map[relay.Expr]extent{}, unknown: map[relay.Expr]error{}, ranges: map[relay.Expr]interval{}, loops: map[*pb.NodeProto]bool{}, irVersion: model.GetIrVersion(), rows: rowsByName()}
 	for name, extent := range opts.Dims {
 		if extent < 0 {
 			return nil, diag.Invalid(step, name, "--dim %s=%d: wanted an extent of 0 or more", name, extent)
