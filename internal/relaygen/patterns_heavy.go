@@ -1,6 +1,8 @@
 package relaygen
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/tensor"
 )
@@ -25,6 +27,7 @@ func heavyPatterns() map[string]func(g *Gen) relay.Expr {
 		"combine-parallel":         (*Gen).parallel,
 		"assign":                   (*Gen).chain,
 		"flatten-atrous-conv":      (*Gen).atrous,
+		"recognize-embedding":      (*Gen).embedding,
 	}
 }
 
@@ -174,6 +177,66 @@ func (g *Gen) constantProduct() relay.Expr {
 		w = append(tensor.Shape{1}, w...)
 	}
 	return g.call(pick(g, "nn.matmul", "nn.batch_matmul"), a, x, g.constant(g.float, w))
+}
+
+// embedding takes rows of a constant table, by their numbers or by a product with zeros and one 1, and computes of them.
+func (g *Gen) embedding() relay.Expr {
+	n, m := g.from(1, 4), g.from(1, 3)
+	table := g.constant(g.float, tensor.Shape{n, m})
+	var rows relay.Expr
+	if g.flip() {
+		rows = g.mid(g.call("take", &relay.TakeAttrs{Mode: pick(g, "clip", "wrap")}, table, g.index(g.shape(g.n(3)), n)))
+	} else {
+		rows = g.chosen(table)
+	}
+	for range g.n(4) {
+		axis := len(relay.Tensor(rows).Shape) - 1
+		if g.miss() {
+			axis = 0
+		}
+		switch g.n(4) {
+		case 0:
+			rows = g.unary(pick(g, "tanh", "nn.relu", "negative"), rows)
+		case 1:
+			rows = g.add(rows, g.numbers(g.float, vector(relay.Tensor(rows).Shape, axis), -2, 2))
+		case 2:
+			rows = g.mid(g.call("nn.bias_add", &relay.AxisAttrs{Axis: axis}, rows, g.constant(g.float, relay.Tensor(rows).Shape[axis:axis+1])))
+		case 3:
+			rows = g.mul(rows, g.k(0.5))
+		}
+	}
+	return rows
+}
+
+// chosen is a product of zeros and one 1 with a table.
+func (g *Gen) chosen(table relay.Expr) relay.Expr {
+	n := relay.Tensor(table).Shape[0]
+	shape := g.shape(g.from(1, 2))
+	d := pick(g, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Int8)
+	var hot relay.Expr
+	if g.one(3) {
+		a := &relay.OneHotAttrs{Depth: n, Axis: -1}
+		hot = g.call("one_hot", a, g.exactly(d, shape), g.k(1), g.same(g.float, tensor.Shape{}, 0))
+	} else {
+		k := tensor.NewWide(d, tensor.Shape{n})
+		first := g.n(3)
+		for i := range k.I {
+			k.I[i] = int64(first + i)
+		}
+		if g.miss() {
+			k.I[0]++
+		}
+		x := g.exactly(d, append(slices.Clone(shape), 1))
+		hot = g.call("cast", &relay.CastAttrs{DType: g.float, Saturate: true, RoundMode: "up"}, g.binary("equal", x, relay.NewConstant(k.Narrow(), "", g.pos("numbers"))))
+	}
+	if g.one(3) {
+		hot = g.reshaped(hot, 1, shape.Elems(), n)
+	}
+	hot = g.mid(hot)
+	if g.flip() {
+		return g.mid(g.call("nn.matmul", &relay.MatmulAttrs{}, hot, table))
+	}
+	return g.mid(g.call("nn.dense", &relay.DenseAttrs{}, hot, g.call("transpose", &relay.TransposeAttrs{Axes: []int{1, 0}}, table)))
 }
 
 func (g *Gen) squeezeExcite() relay.Expr {

@@ -20,6 +20,7 @@ func Passes() []Pass {
 		{"simplify-moves", "movements of elements join, and go where the reader moves by itself", SimplifyMoves},
 		{"fast-math", "with --fast-math, what rounds differently and is faster; behind the exact rules, which leave less to do", FastMath},
 		{"recognize-activations", "exporters write hard-swish, GELU and others as several operators; as one they are an epilogue", RecognizeActivations},
+		{"recognize-embedding", "rows of a table that a product with zeros and one 1 chooses are taken; behind the activations, which the table takes in", RecognizeEmbedding},
 		{"recognize-softmax", "exponentials over their sum need one walk over the data, and the maximum subtracted", RecognizeSoftmax},
 		{"recognize-layer-norm", "mean, variance and scale as one operator need one walk over the data", RecognizeLayerNorm},
 		{"recognize-instance-norm", "likewise, over the places of a channel", RecognizeInstanceNorm},
