@@ -100,7 +100,7 @@ func (a *assignment) note(p *pbqp.Problem, s *pbqp.Solution) {
 	if gap := s.Gap(); gap > 0 {
 		how = fmt.Sprintf("at most %.1f µs above the optimum: the search of %d operators ended after %d visits", gap, t.Searched, t.Visits)
 	}
-	a.o.Notes.Add(diag.Chose, "assign", "main", "%d choices, %d edges, %.1f µs in all, gap %.1f µs: %s", p.Nodes(), p.Edges(), s.Cost, s.Gap(), how)
+	a.o.Notes.Add(diag.Chose, "assign", "main", "%d nodes, %d edges, %.1f µs in all, gap %.1f µs: %s", p.Nodes(), p.Edges(), s.Cost, s.Gap(), how)
 }
 
 // String names a label as explain shows it.

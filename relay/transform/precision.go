@@ -137,6 +137,8 @@ func (a *assignment) allowed(c *choice, d tensor.DType, ranges map[relay.Expr]in
 		return false, "the result of " + c.call.Op.Name + " is kept in float32"
 	case known && !fits:
 		return false, fmt.Sprintf("its values may reach %.3g", r.largest())
+	case !known && d == tensor.Float16 && c.gain() > mostGain:
+		return false, fmt.Sprintf("its weights add up to %.3g", c.gain())
 	case k == follow && !a.constantsFit(c):
 		return false, fmt.Sprintf("%v does not hold its constants", d)
 	case k != follow && c.store == inRegisters:
@@ -182,6 +184,20 @@ func (a *assignment) gated(c *choice) bool {
 		}
 	}
 	return false
+}
+
+// mostGain is what the magnitudes of the weights of one output may add up to before the output is called large: values of
+// order one then stay far from the end of float16.
+const mostGain = 4096
+
+// gain returns the largest sum of magnitudes of the weights of one output of a product, 0 where they are not known.
+func (c *choice) gain() float64 {
+	k := c.constantWeight()
+	if k == nil || k.Value.DType != tensor.Float32 {
+		return 0
+	}
+	g, _ := largestSum(k.Value, c.call)
+	return g
 }
 
 // refused returns why the readers and operands of a choice do not allow half precision, or "".
@@ -276,17 +292,20 @@ func (a *assignment) halfWeight(c *choice) (bool, string) {
 
 // notePrecision says what stays in float32, and why.
 func (a *assignment) notePrecision() {
-	p := a.o.Precision
-	halves, values, weights, all := 0, 0, 0, 0
+	d := a.o.Precision.Store
+	halves, values, weights, all, dear := 0, 0, 0, 0, 0
 	for _, c := range a.choices {
 		if c.call == nil {
 			continue
 		}
 		if k := c.constantWeight(); k != nil && k.Value.DType == tensor.Float32 {
 			all++
-			if c.label.weight == p.Store {
+			switch ok, why := a.halfWeight(c); {
+			case c.label.weight == d:
 				weights++
-			} else if ok, why := a.halfWeight(c); !ok {
+			case ok:
+				dear++
+			default:
 				a.o.Notes.Add(diag.Kept, "assign", nodeName(c.call), "its weight stays in float32: %s", why)
 			}
 		}
@@ -294,11 +313,18 @@ func (a *assignment) notePrecision() {
 			continue
 		}
 		values++
-		if c.label.store == p.Store {
+		switch {
+		case c.label.store == d:
 			halves++
-		} else if c.wide != "" {
+		case c.half:
+			dear++
+		case c.wide != "":
 			a.o.Notes.Add(diag.Kept, "assign", nodeName(c.call), "stays in float32: %s", c.wide)
 		}
 	}
-	a.o.Notes.Add(diag.Chose, "assign", "precision", "%d of %d values in memory and %d of %d weights are kept in %v", halves, values, weights, all, p.Store)
+	text := fmt.Sprintf("%d of %d values in memory and %d of %d weights are kept in %v", halves, values, weights, all, d)
+	if dear > 0 {
+		text += fmt.Sprintf("; %d stay in float32 because that is faster by the cost model", dear)
+	}
+	a.o.Notes.Add(diag.Chose, "assign", "precision", "%s", text)
 }

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"math"
+	"slices"
 
 	"github.com/texel-ml/texel/relay"
 	"github.com/texel-ml/texel/tensor"
@@ -153,8 +154,9 @@ func callRange(c *relay.Call, of func(relay.Expr) interval) interval {
 		return interval{min(0, n*a.low), max(0, n*a.high)}
 	case "nn.dense", "nn.conv1d", "nn.conv2d", "nn.conv3d":
 		if k, ok := c.Args[1].(*relay.Constant); ok && a.finite() && k.Value.DType == tensor.Float32 {
-			g := a.largest() * largestSum(k.Value, c)
-			return interval{-g, g}
+			if g, ok := largestSum(k.Value, c); ok {
+				return interval{-g * a.largest(), g * a.largest()}
+			}
 		}
 	}
 	return everything
@@ -172,23 +174,27 @@ func between(list ...float64) interval {
 	return r
 }
 
-// largestSum returns the largest sum of magnitudes of the weights of one output of a product, whose outputs are along the
-// first axis.
-func largestSum(t *tensor.Tensor, c *relay.Call) float64 {
-	if a, ok := c.Attrs.(*relay.ConvAttrs); ok && a.KernelLayout[0] != 'O' {
-		return math.Inf(1)
-	}
-	list := tensor.View[float32](t)
-	if len(t.Shape) == 0 || t.Shape[0] == 0 {
-		return 0
-	}
-	per, most := len(list)/t.Shape[0], 0.0
-	for o := range t.Shape[0] {
-		sum := 0.0
-		for _, v := range list[o*per : (o+1)*per] {
-			sum += math.Abs(float64(v))
+// largestSum returns the largest sum of magnitudes of the weights of one output of a product; false where outputs are not
+// along the first axis.
+func largestSum(t *tensor.Tensor, c *relay.Call) (float64, bool) {
+	switch a := c.Attrs.(type) {
+	case *relay.DenseAttrs:
+	case *relay.ConvAttrs:
+		if a.KernelLayout[0] != 'O' {
+			return 0, false
 		}
-		most = max(most, sum)
+	default:
+		return 0, false
 	}
-	return most
+	most := 0.0
+	if list := tensor.View[float32](t); len(list) > 0 {
+		for o := range slices.Chunk(list, len(list)/t.Shape[0]) {
+			sum := 0.0
+			for _, v := range o {
+				sum += math.Abs(float64(v))
+			}
+			most = max(most, sum)
+		}
+	}
+	return most, true
 }
