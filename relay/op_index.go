@@ -1,6 +1,9 @@
 package relay
 
-import "github.com/texel-ml/texel/tensor"
+import (
+	"github.com/texel-ml/texel/diag"
+	"github.com/texel-ml/texel/tensor"
+)
 
 // TakeAttrs are the attributes of take.
 type TakeAttrs struct {
@@ -187,7 +190,7 @@ func (s *Site) scatter(reduction string) (data, idx, updates *TensorType, err er
 	case "update":
 	case "add", "mul", "min", "max":
 		if data.DType.IsStorage() || data.DType == tensor.Bool {
-			return nil, nil, nil, s.Illegal("%v cannot be joined by %q", data.DType, reduction)
+			return nil, nil, nil, diag.Unsupported("infer-type", s.Op.Name, "elements of %v are not joined by %q", data.DType, reduction)
 		}
 	default:
 		return nil, nil, nil, s.Illegal("reduction %q, wanted update, add, mul, min or max", reduction)

@@ -54,7 +54,7 @@ func attention(n *node) []relay.Expr {
 	if mode == 3 {
 		shown = weights
 	}
-	y := n.matmul(weights, v)
+	y := n.matmul(weights, n.cast(v, d)) // values may have a type of their own
 	if packed {
 		y = n.merge(y)
 	}

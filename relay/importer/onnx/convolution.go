@@ -137,7 +137,10 @@ func convTranspose(n *node) []relay.Expr {
 
 // col2Im adds the columns of an image's blocks up: a transposed convolution with a kernel that only places values.
 func col2Im(n *node) []relay.Expr {
-	x := n.in(0)
+	x, d := n.in(0), n.dtype(n.in(0))
+	if d == tensor.Bool { // true where any is
+		x = n.cast(x, tensor.Int32)
+	}
 	s := n.known(x)
 	image, _ := n.intsAt(1, "the image's shape")
 	kernel, ok := n.intsAt(2, "the block's shape")
@@ -170,8 +173,9 @@ func col2Im(n *node) []relay.Expr {
 	}
 	weight := n.constShape(n.dtype(x), append(tensor.Shape{channels * places, 1}, kernel...), w)
 	x = n.reshape(x, append(tensor.Shape{s[0], s[1]}, blocks...))
-	return one(n.call("nn.conv"+strconv.Itoa(rank)+"d_transpose", &relay.ConvTransposeAttrs{Strides: win.strides, Padding: win.padding, OutputPadding: extra,
-		Dilation: win.dilations, Groups: channels, Channels: channels, KernelSize: kernel, DataLayout: win.layout(), KernelLayout: "IO" + spatialOf(rank)}, x, weight))
+	y := n.call("nn.conv"+strconv.Itoa(rank)+"d_transpose", &relay.ConvTransposeAttrs{Strides: win.strides, Padding: win.padding, OutputPadding: extra,
+		Dilation: win.dilations, Groups: channels, Channels: channels, KernelSize: kernel, DataLayout: win.layout(), KernelLayout: "IO" + spatialOf(rank)}, x, weight)
+	return one(n.cast(y, d))
 }
 
 // pools

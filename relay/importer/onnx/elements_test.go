@@ -10,7 +10,7 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// codesOf is a tensor of a float of 8 bits.
+// codesOf is a tensor of a narrow float.
 func codesOf(d tensor.DType, shape tensor.Shape, list ...float64) *tensor.Tensor {
 	return (&tensor.Wide{DType: d, Shape: shape, F: list}).Narrow()
 }
@@ -37,8 +37,13 @@ func TestElementTypesBesideFloat(t *testing.T) {
 		{op("Col2Im", names("x", "image", "block"), names("y")), values(value("x", 2, 1, 2, 2)),
 			[]*pb.TensorProto{constant("image", tensor.Of(tensor.Int64, tensor.Shape{2}, int64(1), 3)), constant("block", tensor.Of(tensor.Int64, tensor.Shape{2}, int64(1), 2))},
 			[]*tensor.Tensor{tensor.Of(tensor.Uint8, tensor.Shape{1, 2, 2}, uint8(1), 2, 3, 4)}, tensor.Of(tensor.Uint8, tensor.Shape{1, 1, 1, 3}, uint8(1), 5, 4)},
+		{op("Col2Im", names("x", "image", "block"), names("y")), values(value("x", 9, 1, 2, 2)),
+			[]*pb.TensorProto{constant("image", tensor.Of(tensor.Int64, tensor.Shape{2}, int64(1), 3)), constant("block", tensor.Of(tensor.Int64, tensor.Shape{2}, int64(1), 2))},
+			[]*tensor.Tensor{tensor.Of(tensor.Bool, tensor.Shape{1, 2, 2}, false, true, true, false)}, tensor.Of(tensor.Bool, tensor.Shape{1, 1, 1, 3}, false, true, false)},
 		{op("HannWindow", names("n"), names("y"), attr("output_datatype", 6)), nil, []*pb.TensorProto{constant("n", tensor.Of(tensor.Int64, tensor.Shape{}, int64(4)))},
 			nil, tensor.Of(tensor.Int32, tensor.Shape{4}, int32(0), 0, 1, 0)},
+		{op("Attention", names("q", "k", "v"), names("y"), attr("q_num_heads", 1), attr("kv_num_heads", 1)), values(value("q", 1, 1, 1, 2), value("k", 1, 1, 1, 2), value("v", 10, 1, 1, 2)), nil,
+			[]*tensor.Tensor{normal(1, 1, 2), normal(1, 1, 2), codesOf(tensor.Float16, tensor.Shape{1, 1, 2}, 0.5, -2)}, tensor.Of(tensor.Float32, tensor.Shape{1, 1, 2}, float32(0.5), -2)},
 		// (3 - 1)·0.5 · (1.75 - 0.25)·2 = 3, and 3 / 0.75 + 1 = 5
 		{op("QLinearMatMul", names("a", "sa", "za", "b", "sb", "zb", "sy", "zy"), names("y")), values(value("a", 17, 1, 1), value("b", 17, 1, 1)), []*pb.TensorProto{
 			constant("sa", scale(0.5)), constant("za", codesOf(f8, tensor.Shape{}, 1)), constant("sb", scale(2)), constant("zb", codesOf(f8, tensor.Shape{}, 0.25)),
