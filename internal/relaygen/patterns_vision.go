@@ -10,12 +10,13 @@ func visionPatterns() map[string]func(g *Gen) relay.Expr {
 	return map[string]func(g *Gen) relay.Expr{"recognize-non-max-suppression": (*Gen).suppression}
 }
 
-// suppression is greedy non-maximum suppression written out, of one class or two. Some boxes are turned inside out.
+// suppression is greedy non-maximum suppression written out, of one class or two. Some boxes are turned inside out; no score is NaN,
+// which has no place among others.
 func (g *Gen) suppression() relay.Expr {
 	g.careful = 15
 	defer func() { g.careful = 0 }()
 	n, steps := g.from(2, 6), g.from(2, 4)
-	boxes := g.exactly(g.float, tensor.Shape{n, 4})
+	boxes := g.leaf(g.float, tensor.Shape{n, 4})
 	if !g.one(4) {
 		low := g.call("strided_slice", &relay.StridedSliceAttrs{Begin: []int{0}, End: []int{2}, Axes: []int{1}}, boxes)
 		high := g.call("add", nil, low, g.numbers(g.float, tensor.Shape{n, 2}, 0.25, 3))
@@ -27,7 +28,7 @@ func (g *Gen) suppression() relay.Expr {
 	}
 	var list []relay.Expr
 	for range g.from(1, 2) {
-		scores := g.exactly(g.float, tensor.Shape{n})
+		scores := g.leaf(g.float, tensor.Shape{n})
 		if w.fill == 0 || !g.miss() {
 			scores = g.call("sigmoid", nil, scores)
 		}

@@ -21,7 +21,7 @@ import (
 // Runs over the same boxes, as those of the classes are, become one vision.non_max_suppression, whose rows are sorted out to
 // what each step would have taken: when no box is left, the first one with the score fill. A box without area does not
 // overlap itself, and where no step takes it out it is taken again and again; that is kept. Scores must be proven not to lie
-// below fill.
+// below fill; with a NaN among them any box may be chosen.
 func RecognizeNonMaxSuppression(_ context.Context, m *relay.Module, o *Options) (*relay.Module, error) {
 	r := &rewriter{step: "recognize-non-max-suppression", o: o}
 	for {
