@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/tensor"
 )
 
 // A region is a function that is called in another one and becomes no kernel, such as the branch of an If, or the body of a
 // loop. Passes rewrite main alone; everywhere runs them on the regions too.
 
 // everywhere runs p on main, and then on each region in it as if that were main. On the way, constants that a region is
-// given move into it, so that p sees them, and what it is given, or gives, for nothing goes. infer-type goes into regions by
-// itself.
+// given move into it, so that p sees them; what it is given, or gives, for nothing goes; and a branch whose condition has
+// become a constant is the side that is taken. infer-type goes into regions by itself.
 func everywhere(ctx context.Context, p Pass, m *relay.Module, o *Options) (*relay.Module, error) {
 	if p.Name == "infer-type" {
 		return p.Run(ctx, m, o)
@@ -54,6 +55,8 @@ func (e *everyRegion) run(f *relay.Function) (*relay.Function, error) {
 				}
 				return relay.NewCallFn(fn, args, x.Pos())
 			}
+		case *relay.If:
+			return decided(x)
 		case *relay.Loop:
 			body, captured, err := e.region(x.Body, 1+len(x.State), x.Captured)
 			if err != nil || body == x.Body {
@@ -69,6 +72,38 @@ func (e *everyRegion) run(f *relay.Function) (*relay.Function, error) {
 		return nil, err
 	}
 	return to.(*relay.Function), nil
+}
+
+// decided returns the side of a branch that a constant condition takes.
+func decided(i *relay.If) (relay.Expr, error) {
+	k, ok := i.Cond.(*relay.Constant)
+	if !ok {
+		return i, nil
+	}
+	side := i.Else
+	if tensor.Widen(k.Value).I[0] != 0 {
+		side = i.Then
+	}
+	c, ok := side.(*relay.Call)
+	if !ok {
+		return i, nil
+	}
+	fn, ok := c.Fn.(*relay.Function)
+	if !ok || fn.Primitive {
+		return i, nil
+	}
+	given, inner := map[relay.Expr]relay.Expr{}, readInside(fn)
+	for k, p := range fn.Params {
+		if given[p] = c.Args[k]; inner[p] {
+			return i, nil // a function in the side reads it
+		}
+	}
+	return relay.Rewrite(fn.Body, func(_, x relay.Expr) (relay.Expr, error) {
+		if a := given[x]; a != nil {
+			return a, nil
+		}
+		return x, nil
+	})
 }
 
 // alone runs the pass on f without the regions in it.

@@ -168,3 +168,28 @@ func TestWhatIsGivenForNothingGoes(t *testing.T) {
 	l, _ = run(g.get(loop, 0), g.get(loop, 1), g.get(loop, 2), g.get(loop, 3), g.get(loop, 4))
 	require.Equal(t, loop.Type(), l.Type())
 }
+
+// TestADecidedBranchIsTheSideThatIsTaken has conditions that folding makes constants, one in a side of the other.
+func TestADecidedBranchIsTheSideThatIsTaken(t *testing.T) {
+	g := newGraph(t)
+	x := g.input("x", 2)
+	yes := relay.NewConstant(tensor.Of(tensor.Bool, tensor.Shape{}, true), "", diag.Pos{})
+	branch := func(cond, v relay.Expr, then func(p relay.Expr) relay.Expr) relay.Expr {
+		p, q := g.variable("p", tensor.Float32, 2), g.variable("q", tensor.Float32, 2)
+		i, err := relay.NewIf(cond, g.apply(g.fn(then(p), p), v), g.apply(g.fn(g.call("tan", nil, q), q), v), diag.Pos{})
+		require.NoError(t, err)
+		return i
+	}
+	no := g.call("logical_not", nil, yes)
+	body := branch(g.call("logical_not", nil, no), g.call("sin", nil, x), func(p relay.Expr) relay.Expr {
+		return g.add(branch(no, p, func(p relay.Expr) relay.Expr { return g.call("exp", nil, p) }), p)
+	})
+	before := g.module(body)
+	require.NoError(t, relay.Verify(before))
+	after, err := Run(context.Background(), before, Passes()[3:4], &Options{Ops: g.ops, Notes: &diag.Notes{}, Verify: true})
+	require.NoError(t, err)
+	sameAnswers(t, before, after)
+	require.Len(t, regionsOf(after.Main()), 1)
+	require.NotContains(t, relay.Print(after), "if (")
+	require.NotContains(t, relay.Print(after), "exp(")
+}
