@@ -167,11 +167,12 @@ func TestImage(t *testing.T) {
 							edges(i, w)
 						}
 					}})
-				if method != "bicubic" {
-					b := *a
-					b.Layout = "NCDHW"
-					cases = append(cases, opCase{op: "image.grid_sample", attrs: &b, in: one(f32(1, 2, 3, 4, 5), f32(1, 2, 3, 2, 3))})
+				if method == "bicubic" && corners {
+					continue // 64 taps: once for each mode
 				}
+				b := *a
+				b.Layout = "NCDHW"
+				cases = append(cases, opCase{op: "image.grid_sample", attrs: &b, in: one(f32(1, 2, 3, 4, 5), f32(1, 2, 3, 2, 3))})
 			}
 		}
 	}
