@@ -22,66 +22,74 @@ func RecognizeEmbedding(_ context.Context, m *relay.Module, o *Options) (*relay.
 }
 
 func chosenRows(r *rewriter, c *relay.Call) (relay.Expr, error) {
-	rows, columns := constantMatrix(c)
-	if rows == nil || relay.Tensor(c).Shape.Elems() == 0 {
+	k, turned := constantMatrix(c)
+	t := relay.Tensor(c)
+	if k == nil || t.Shape.Elems() == 0 {
 		return nil, nil
 	}
 	h, ok := oneHot(c.Args[0])
-	if !ok || relay.Tensor(c.Args[0]).DType != relay.Tensor(c).DType {
+	if !ok {
+		return nil, nil
+	}
+	table := tableOf(k.Value, turned)
+	if table == nil {
 		return nil, nil
 	}
 	index, err := r.rowOf(h)
 	if err != nil {
 		return nil, err
 	}
-	shape := relay.Tensor(c).Shape
-	index, err = r.call("reshape", &relay.ReshapeAttrs{NewShape: shape[:len(shape)-1]}, index)
+	index, err = r.call("reshape", &relay.ReshapeAttrs{NewShape: t.Shape[:len(t.Shape)-1]}, index)
 	if err != nil {
 		return nil, err
 	}
-	none := make([]float64, columns)
-	table := r.constantAs(relay.Tensor(c).DType, tensor.Shape{h.n + 2, columns}, slices.Concat(none, rows, none))
 	r.note("%s with rows of one 1 takes rows of its table", c.Op.Name)
-	return r.call("take", &relay.TakeAttrs{Mode: "clip"}, table, index)
+	return r.call("take", &relay.TakeAttrs{Mode: "clip"}, r.constant(table), index)
 }
 
-// constantMatrix returns the rows of the constant of finite numbers that the columns of the first operand are multiplied with.
-func constantMatrix(c *relay.Call) (rows []float64, columns int) {
-	turned := false
+// constantMatrix returns the constant that the last axis of the first operand is multiplied with, where all are of one
+// type, and whether its rows lie along that axis.
+func constantMatrix(c *relay.Call) (k *relay.Constant, turned bool) {
 	switch a := c.Attrs.(type) {
 	case *relay.MatmulAttrs:
 		if a.TransposeA {
-			return nil, 0
+			return nil, false
 		}
 		turned = a.TransposeB
 	case *relay.DenseAttrs:
 		if a.WeightLayout != "" && a.WeightLayout != "NK" {
-			return nil, 0
+			return nil, false
 		}
 		turned = true
 	default:
-		return nil, 0
+		return nil, false
 	}
 	k, ok := c.Args[1].(*relay.Constant)
-	if !ok || len(k.Value.Shape) != 2 || len(relay.Tensor(c.Args[0]).Shape) < 2 || !computable(k) || k.Value.DType != relay.Tensor(c).DType {
-		return nil, 0
+	x, d := relay.Tensor(c.Args[0]), relay.Tensor(c).DType
+	if !ok || len(k.Value.Shape) != 2 || len(x.Shape) < 2 || !computable(k) || k.Value.DType != d || x.DType != d {
+		return nil, false
 	}
-	list, n, columns := tensor.Widen(k.Value).F, k.Value.Shape[0], k.Value.Shape[1]
+	return k, turned
+}
+
+// tableOf returns the rows of a matrix, or its columns, with a row of zeros above and below; nil when a number is not finite.
+func tableOf(k *tensor.Tensor, turned bool) *tensor.Wide {
+	list, n, columns := tensor.Widen(k).F, k.Shape[0], k.Shape[1]
 	if turned {
 		n, columns = columns, n
 	}
-	rows = make([]float64, len(list))
-	for i := range rows {
+	w := tensor.NewWide(k.DType, tensor.Shape{n + 2, columns})
+	for i := range list {
 		v := list[i]
 		if turned {
 			v = list[i%columns*n+i/columns]
 		}
 		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return nil, 0
+			return nil
 		}
-		rows[i] = v + 0 // a sum of zeros is no negative zero
+		w.F[columns+i] = v + 0 // a sum of zeros is no negative zero
 	}
-	return rows, columns
+	return w
 }
 
 // hot is a tensor whose last axis has a 1 where x is first, first+1, … and zeros elsewhere.
