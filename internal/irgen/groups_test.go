@@ -63,7 +63,7 @@ func sameProgram(p *tir.Program, f *tir.Func, want []*tensor.Tensor, seed uint64
 		buffers[b] = args[i]
 	}
 	for _, k := range p.Kernels {
-		o := interp.Options{Races: !lanesShare(k), SerialThreads: !transform.Lifted(k)}
+		o := interp.Options{Races: racesShow(k), SerialThreads: !transform.Lifted(k)}
 		if err := interp.RunKernels(context.Background(), []*tir.Kernel{k}, buffers, o); err != nil {
 			return fmt.Errorf("behind %s: %w\n%s", p.Stage, err, tirtext.PrintProgram(p))
 		}
@@ -76,22 +76,28 @@ func sameProgram(p *tir.Program, f *tir.Func, want []*tensor.Tensor, seed uint64
 	return nil
 }
 
-// lanesShare reports whether a shared buffer is allocated inside a loop over lanes or virtual threads, each of which gets one
-// when that loop is carried out.
-func lanesShare(k *tir.Kernel) bool {
-	found := false
+// racesShow reports whether races can be told in a kernel: a shared buffer is one for each work-group, and one for each lane or
+// virtual thread inside which it is allocated, which shows when the loops over these are carried out.
+func racesShow(k *tir.Kernel) bool {
+	shared := func(root any) bool {
+		found := false
+		tir.Walk(root, func(n any) bool {
+			a, ok := n.(*tir.Allocate)
+			found = found || ok && a.Buffer.Scope == tir.Shared
+			return !found
+		})
+		return found
+	}
+	if !shared(k.Body) {
+		return true
+	}
+	apart := false
 	tir.Walk(k.Body, func(n any) bool {
 		f, ok := n.(*tir.For)
-		if ok && (f.Kind == tir.Vectorized || f.Thread == tir.Vthread) {
-			tir.Walk(f.Body, func(n any) bool {
-				a, ok := n.(*tir.Allocate)
-				found = found || ok && a.Buffer.Scope == tir.Shared
-				return !found
-			})
-		}
-		return !found
+		apart = apart || ok && f.Kind == tir.Vectorized && shared(f.Body)
+		return !apart
 	})
-	return found
+	return transform.Lifted(k) && !apart
 }
 
 // note counts the programs whose kernels have something in them.
