@@ -419,7 +419,7 @@ func position(shape tensor.Shape, i int) []int {
 }
 
 // outputs compares the plain run with the evaluation of the imported graph. The allowed error adds those of the layers
-// as independent ones do: 16·(u·√(Σ K + s) + u'·√n) of the largest magnitude, where n values and weights are kept in a type
+// as independent ones do: 16·u·√(Σ K + s) + 64·u'·√n of the largest magnitude, where n values and weights are kept in a type
 // narrower than the output's, with u'.
 func (k *checker) outputs(ctx context.Context, m *relay.Module) error {
 	var operands []*tensor.Tensor
@@ -458,7 +458,7 @@ func (k *checker) outputs(ctx context.Context, m *relay.Module) error {
 		o.Bound = 16 * numtest.Unit(want[i].DType) * math.Sqrt(float64(sum+1)) * o.Largest
 		for d, n := range narrow {
 			if d.Bits() < want[i].DType.Bits() {
-				o.Bound += 16 * numtest.Unit(d) * math.Sqrt(float64(n)) * o.Largest
+				o.Bound += 64 * numtest.Unit(d) * math.Sqrt(float64(n)) * o.Largest
 			}
 		}
 		var r LayerReport
