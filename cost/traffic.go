@@ -5,48 +5,59 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// Bytes that one core reads or writes a cycle, in order, where the data lies in its second cache, in the last one, and in
-// memory.
+// Cycles in which one core reads or writes the bytes of one vector, in order, where the data lies in its second cache and in
+// the last one; and the most bytes a cycle from memory, however wide the vectors are.
 const (
-	secondBytesPerCycle = 32
-	lastBytesPerCycle   = 16
+	secondCycles        = 2
+	lastCycles          = 4
 	memoryBytesPerCycle = 6
 )
+
+// vectorBytes is the width of a vector.
+func vectorBytes(t *target.Target) float64 { return 4 * float64(t.Lanes(32)) }
 
 // Stream returns the cycles of reading or writing n bytes in order, where as many as of are touched until they are touched
 // again: that decides in which cache they still are.
 func Stream(n, of int64, t *target.Target) float64 {
+	vectors := float64(n) / vectorBytes(t)
 	switch {
 	case of <= t.L2/2:
-		return float64(n) / secondBytesPerCycle
+		return vectors * secondCycles
 	case of <= t.L3:
-		return float64(n) / lastBytesPerCycle
+		return vectors * lastCycles
 	}
-	return float64(n) / memoryBytesPerCycle
+	return max(vectors*lastCycles, float64(n)/memoryBytesPerCycle)
 }
 
-// Cycles that converting one vector takes beside its load or store: float16 has instructions for both ways; bfloat16 is
-// widened by a shift and rounded by hand.
+// Cycles that converting one vector takes a processor beside its load or store: float16 has instructions for both ways;
+// bfloat16 is widened by a shift and rounded by hand.
 const (
 	widenCycles       = 1
 	narrowCycles      = 2
 	narrowBrainCycles = 4
 )
 
-// Widen returns the cycles of converting n elements of a half precision type to float32 when they are read.
-func Widen(n int64, t *target.Target) float64 { return float64(n) / float64(t.Lanes(32)) * widenCycles }
+// Widen returns the cycles of converting n elements of a half precision type to float32 when they are read; a GPU does so
+// while it waits for them.
+func Widen(n int64, t *target.Target) float64 { return conversions(n, widenCycles, t) }
 
 // Narrow returns the cycles of rounding n elements of float32 to a half precision type when they are written.
 func Narrow(n int64, d tensor.DType, t *target.Target) float64 {
-	each := narrowCycles
 	if d == tensor.BFloat16 {
-		each = narrowBrainCycles
+		return conversions(n, narrowBrainCycles, t)
 	}
-	return float64(n) / float64(t.Lanes(32)) * float64(each)
+	return conversions(n, narrowCycles, t)
 }
 
-// panelBytesPerCycle is what a tile reads of a panel that is not in the first cache, beside its multiply-adds.
-const panelBytesPerCycle = 56
+func conversions(n int64, cycles float64, t *target.Target) float64 {
+	if t.Kind == target.GPU {
+		return 0
+	}
+	return float64(n) / float64(t.Lanes(32)) * cycles
+}
+
+// panelCycles is how long a tile takes to read a vector of a panel that is not in the first cache, beside its multiply-adds.
+const panelCycles = 8.0 / 7
 
 // HeldTiles is how many tiles use a panel at least that is widened as a whole.
 const HeldTiles = 3
@@ -68,7 +79,7 @@ func Panels(rows, channels, depth int, d tensor.DType, t *target.Target) float64
 	tiles, vectors := (rows+tile.Rows-1)/tile.Rows, (channels+lanes-1)/lanes*depth
 	cycles := 0.0
 	if int64(depth*block*bytes) > t.L1D/2 {
-		cycles += float64(tiles) * float64(vectors) * float64(lanes*bytes) / panelBytesPerCycle
+		cycles += float64(tiles) * float64(vectors) * float64(lanes*bytes) / vectorBytes(t) * panelCycles
 	}
 	switch {
 	case bytes >= 4:

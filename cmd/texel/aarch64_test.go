@@ -34,4 +34,9 @@ func TestAArch64(t *testing.T) {
 		require.NoError(t, err, "%s: %s", name, text)
 		require.Contains(t, string(text), " 0 outside their bound", name)
 	}
+	for _, precision := range []string{"float16", "bfloat16"} {
+		text, err := exec.Command(qemu, "-L", root, path, "check", model("net"), "--precision", precision).CombinedOutput()
+		require.NoError(t, err, "%s: %s", precision, text)
+		require.Contains(t, string(text), " 0 outside their bound", precision)
+	}
 }
