@@ -1,6 +1,8 @@
 package opencl
 
 import (
+	"slices"
+
 	"github.com/texel-ml/texel/tensor"
 	"github.com/texel-ml/texel/tir"
 )
@@ -32,29 +34,41 @@ func (e *emitter) hoist(body tir.Stmt) tir.Stmt {
 		}
 		return false
 	})
+	list = slices.DeleteFunc(list, func(c *candidate) bool { return c.count == 1 })
 	var vars []*tir.Var
-	var values []tir.Expr
-	for _, c := range list {
-		if c.count > 1 {
-			vars, values = append(vars, tir.NewVar("at")), append(values, c.x)
+	var values []tir.Expr // each in terms of the ones before
+	m := &tir.Mapper{Expr: func(x tir.Expr) tir.Expr {
+		if i := slices.IndexFunc(values, func(v tir.Expr) bool { return tir.Equal(v, x) }); i >= 0 {
+			return vars[i]
 		}
+		return x
+	}}
+	for len(list) > 0 {
+		first := slices.IndexFunc(list, func(c *candidate) bool { // what is part of another one comes before it
+			return !slices.ContainsFunc(list, func(o *candidate) bool { return o != c && contains(c.x, o.x) })
+		})
+		vars, values = append(vars, tir.NewVar("at")), append(values, m.MapExpr(list[first].x))
+		list = slices.Delete(list, first, first+1)
 	}
 	if len(vars) == 0 {
 		return body
 	}
-	m := &tir.Mapper{Expr: func(x tir.Expr) tir.Expr {
-		for i, v := range values {
-			if tir.Equal(v, x) {
-				return vars[i]
-			}
-		}
-		return x
-	}}
 	body = m.MapStmt(body)
 	for i := len(vars) - 1; i >= 0; i-- {
 		body = &tir.Let{Var: vars[i], Value: values[i], Body: body}
 	}
 	return body
+}
+
+// contains reports whether an expression is another one, or has it inside.
+func contains(x, part tir.Expr) bool {
+	found := false
+	tir.Walk(x, func(n any) bool {
+		e, ok := n.(tir.Expr)
+		found = found || ok && tir.Equal(e, part)
+		return !found
+	})
+	return found
 }
 
 // coordinate reports whether x is a quotient or a remainder by a constant of what is declared around it.
