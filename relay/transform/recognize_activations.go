@@ -111,13 +111,13 @@ func hardSwish(r *rewriter, c *relay.Call) (relay.Expr, error) {
 // swish matches x · sigmoid(β·x).
 func swish(r *rewriter, c *relay.Call) (relay.Expr, error) {
 	var x relay.Expr
-	beta := 1.0
+	var beta float64
 	if !commuted(c, "multiply", func(a, b relay.Expr) bool {
 		s, ok := is(b, "sigmoid")
 		if !ok {
 			return false
 		}
-		x = a
+		x, beta = a, 1
 		if s.Args[0] == a {
 			return true
 		}

@@ -296,6 +296,10 @@ var activationRows = []row{
 		x := g.input("x", 5)
 		return g.mul(g.call("sigmoid", nil, g.mul(x, g.scalar(1.5))), x)
 	}},
+	{name: "swish_of_a_sigmoid", why: "both factors are sigmoids; the first is one of the second: β is 1", build: func(g *graph) relay.Expr {
+		x := g.call("sigmoid", nil, g.input("x", 5))
+		return g.mul(g.call("sigmoid", nil, x), x)
+	}},
 	{name: "gelu", why: "x · 0.5 · (1 + erf(x / √2))", build: func(g *graph) relay.Expr {
 		x := g.input("x", 5)
 		return g.mul(g.mul(x, g.scalar(0.5)), g.add(g.scalar(1), g.call("erf", nil, g.div(x, g.scalar(math.Sqrt2)))))
