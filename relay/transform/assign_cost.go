@@ -140,7 +140,7 @@ func (a *assignment) making(l label, c *choice, v value) float64 {
 // sharing is what it costs a reader with label l to take value v in one of the orders in which it is there.
 func (a *assignment) sharing(v value, u use, l label) float64 {
 	e, want := u.by.reads[u.read].value, u.by.takes(l, u.read)
-	if !slices.ContainsFunc(v.orders, func(at []int) bool { return a.turn(e, at, want, v.store) == 0 }) {
+	if !slices.ContainsFunc(v.orders, func(at []int) bool { return liesIn(at, e) && a.turn(e, at, want, v.store) == 0 }) {
 		return pbqp.Infinite
 	}
 	return a.reading(u.by, l, u.read, v.store)
@@ -280,15 +280,23 @@ func (a *assignment) raise(c *choice, l label, n int, d tensor.DType) float64 {
 	return a.change(raised(t.Shape, len(l.at)), t.DType, nil, l.at, d)
 }
 
-// turn is what it costs to copy a value that is kept as d from one order to another. Constants are copied when the model is
-// compiled.
+// liesIn reports whether a tensor can lie in order at: an order of another field of its tuple may have more axes.
+func liesIn(at []int, e relay.Expr) bool {
+	t := relay.Tensor(e)
+	return at == nil || t != nil && len(t.Shape) == len(at)
+}
+
+// turn is what it costs to copy a value that is kept as d from one order to another; of a tuple, the fields that have as many
+// axes. Constants are copied when the model is compiled.
 func (a *assignment) turn(e relay.Expr, from, to []int, d tensor.DType) float64 {
 	if _, constant := e.(*relay.Constant); constant {
 		return 0
 	}
 	sum := 0.0
 	for _, t := range tensors(e.Type()) {
-		sum += a.change(t.Shape, t.DType, from, to, d)
+		if rank := len(t.Shape); (from == nil || len(from) == rank) && (to == nil || len(to) == rank) {
+			sum += a.change(t.Shape, t.DType, from, to, d)
+		}
 	}
 	return sum
 }

@@ -133,10 +133,12 @@ func (a *assignment) mannerOf(c *relay.Call) (manner, []cost.Candidate) {
 	switch c.Op.Name {
 	case "transpose":
 		return turning, nil
-	case "reshape", "squeeze", "expand_dims":
+	case "squeeze", "expand_dims": // reshapes, once they are canonical
 		return asItIs, nil
+	case "reshape":
+		return following, nil
 	}
-	if a.o.Candidates != nil {
+	if a.o.Candidates != nil && !hasPackedWeight(c) {
 		if list := a.o.Candidates(c, tensor.Invalid); len(list) > 0 {
 			return byCandidate, list
 		}
@@ -150,6 +152,29 @@ func (a *assignment) mannerOf(c *relay.Call) (manner, []cost.Candidate) {
 		return following, nil
 	}
 	return asItIs, nil
+}
+
+// hasPackedWeight reports whether c is a product whose weight the model has packed. It stays so: to unpack it one would have to
+// cut its padding off.
+func hasPackedWeight(c *relay.Call) bool {
+	layout := weightLayout(c)
+	return layout != "" && !tensor.MustLayout(layout).Plain()
+}
+
+// weightLayout returns the layout of a product's weight, "" of operators whose weights have none.
+func weightLayout(c *relay.Call) string {
+	switch a := c.Attrs.(type) {
+	case *relay.ConvAttrs:
+		return a.KernelLayout
+	case *relay.ConvTransposeAttrs:
+		return a.KernelLayout
+	case *relay.DenseAttrs:
+		if a.WeightLayout == "" {
+			return "NK"
+		}
+		return a.WeightLayout
+	}
+	return ""
 }
 
 // tensors returns the tensor types that a type consists of.
@@ -237,8 +262,12 @@ func result(c *choice, at []int) ([]int, bool) {
 // before returns the order of c's data whose result has the given one; nil when there is none.
 func before(c *choice, out []int) []int {
 	at := out
-	if c.how == turning && len(out) == len(relay.Tensor(c.e).Shape) {
+	switch t := relay.Tensor(c.e); {
+	case t == nil || len(out) != len(t.Shape) || c.call == nil:
+	case c.how == turning:
 		at = turnedBack(c.call.Attrs.(*relay.TransposeAttrs), out, len(out))
+	case c.call.Op.Name == "reshape":
+		at, _ = reshapedOrder(t.Shape, relay.Tensor(c.call.Args[0]).Shape, out)
 	}
 	if got, ok := result(c, at); !ok || !slices.Equal(got, out) {
 		return nil

@@ -344,24 +344,21 @@ func inFloat32(attrs any) any {
 
 // packed returns the attributes of the candidate taken; its weight becomes a copy in the candidate's layout.
 func (p *placer) packed(c *choice, args []relay.Expr) (any, error) {
-	k, from := c.label.pick, "NK"
-	weight := relay.Tensor(c.call.Args[1]).Shape
+	k, from := c.label.pick, weightLayout(c.call)
 	var attrs any
 	switch a := c.call.Attrs.(type) {
 	case *relay.ConvAttrs:
 		n := *a
-		from = a.KernelLayout
 		n.DataLayout, n.KernelLayout, n.OutLayout = k.Data, k.Kernel, k.Out
-		n.Channels = tensor.MustLayout(from).Extent(weight, 'O')
+		n.Channels = tensor.MustLayout(from).Extent(relay.Tensor(c.call.Args[1]).Shape, 'O')
 		attrs = &n
 	case *relay.ConvTransposeAttrs:
 		n := *a
-		from = a.KernelLayout
 		n.DataLayout, n.KernelLayout, n.OutLayout = k.Data, k.Kernel, k.Out
 		attrs = &n
 	case *relay.DenseAttrs:
 		n := *a
-		n.WeightLayout, n.Units = k.Kernel, weight[0]
+		n.WeightLayout, n.Units = k.Kernel, tensor.MustLayout(from).Extent(relay.Tensor(c.call.Args[1]).Shape, 'N')
 		attrs = &n
 	default:
 		return nil, diag.Internal("assign", nodeName(c.call), "candidate %v of %s, which has no layouts", k, c.call.Op.Name)

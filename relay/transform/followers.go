@@ -10,6 +10,8 @@ import (
 // when it cannot take the operand so.
 type follower func(c *relay.Call, at []int) (attrs any, result []int, ok bool)
 
+// followers are the operators that can take their operand in other orders than the model's. An operator without a row takes
+// it as the model has it; elementwise ones need none.
 var followers = map[string]follower{
 	"nn.max_pool1d": followPool, "nn.max_pool2d": followPool, "nn.max_pool3d": followPool,
 	"nn.avg_pool1d": followPool, "nn.avg_pool2d": followPool, "nn.avg_pool3d": followPool,
@@ -20,6 +22,9 @@ var followers = map[string]follower{
 	"nn.pad": followPad, "strided_slice": followSlice, "concatenate": followConcat, "split": followSplit,
 	"channel_shuffle": followShuffle, "image.resize": followResize, "image.resize2d": followResize2D,
 	"nn.conv1d_transpose": followConvTranspose, "nn.conv2d_transpose": followConvTranspose,
+	"nn.depth_to_space": followBlocks, "nn.space_to_depth": followBlocks,
+	"nn.layer_norm": followNorm, "nn.rms_norm": followRMSNorm, "nn.l2_normalize": followL2Normalize, "nn.lrn": followLRN,
+	"reshape": followReshape,
 }
 
 func followPool(c *relay.Call, at []int) (any, []int, bool) {
@@ -122,6 +127,47 @@ func followResize(c *relay.Call, at []int) (any, []int, bool) {
 	n := *c.Attrs.(*relay.ResizeAttrs)
 	n.Axes = turnedAxes(n.Axes, len(n.Size), at)
 	return &n, at, true
+}
+
+func followBlocks(c *relay.Call, at []int) (any, []int, bool) {
+	n := *c.Attrs.(*relay.BlockAttrs)
+	var ok bool
+	n.Layout, ok = relaid(n.Layout, at)
+	return &n, at, ok
+}
+
+// followNorm follows where the axis of the sums becomes the innermost one: elsewhere a lane adds up all of them one by one, which
+// rounds more than sums of sums do. Instance norm and group norm have no row for that reason: with channels innermost they would
+// add up all places so.
+func followNorm(c *relay.Call, at []int) (any, []int, bool) {
+	n := *c.Attrs.(*relay.NormAttrs)
+	n.Axis = at[relay.NormalAxis(n.Axis, len(at))]
+	return &n, at, n.Axis == len(at)-1
+}
+
+func followRMSNorm(c *relay.Call, at []int) (any, []int, bool) {
+	n := *c.Attrs.(*relay.RMSNormAttrs)
+	n.Axis = at[relay.NormalAxis(n.Axis, len(at))]
+	return &n, at, n.Axis == len(at)-1
+}
+
+func followL2Normalize(c *relay.Call, at []int) (any, []int, bool) {
+	n := *c.Attrs.(*relay.L2NormalizeAttrs)
+	n.Axis = turnedAxes(n.Axis, len(n.Axis), at)
+	return &n, at, len(n.Axis) == 1 && n.Axis[0] == len(at)-1
+}
+
+func followLRN(c *relay.Call, at []int) (any, []int, bool) {
+	n := *c.Attrs.(*relay.LRNAttrs)
+	n.Axis = at[relay.NormalAxis(n.Axis, len(at))]
+	return &n, at, true
+}
+
+// followReshape follows through a reshape that only adds and takes axes of extent 1.
+func followReshape(c *relay.Call, at []int) (any, []int, bool) {
+	to := relay.Tensor(c).Shape
+	out, ok := reshapedOrder(relay.Tensor(c.Args[0]).Shape, to, at)
+	return &relay.ReshapeAttrs{NewShape: kept(to, out)}, out, ok
 }
 
 // turnedAxes returns where n axes lie in order at; nil axes are the first ones.

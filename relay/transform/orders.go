@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -95,6 +96,47 @@ func onlyUnitsMove(axes []int, shape tensor.Shape) bool {
 		last = a
 	}
 	return true
+}
+
+// reshapedOrder returns the order of a reshape's result whose operand lies in order at, so that memory stays: axes longer than
+// 1 follow each other as they do in the operand. Of the others, those in front of the first stay in front, and each lies before
+// the longer axis behind it, so that (N, C, W) in N, W, C becomes (N, C, 1, W) in N, H, W, C. It is false where the reshape does more
+// than add and take axes of extent 1.
+func reshapedOrder(from, to tensor.Shape, at []int) ([]int, bool) {
+	var place []int // in the operand, of the axes longer than 1
+	var long tensor.Shape
+	for i, n := range from {
+		if n != 1 {
+			place, long = append(place, at[i]), append(long, n)
+		}
+	}
+	// Where each axis goes: by the place of the longer axis that it belongs to, and then as in the model.
+	keys, k := make([]int, len(to)), 0
+	for i, n := range to {
+		switch {
+		case n != 1 && (k == len(long) || long[k] != n):
+			return nil, false
+		case n != 1:
+			keys[i] = place[k]
+			k++
+		case k == 0:
+			keys[i] = -1
+		case k < len(long):
+			keys[i] = place[k]
+		default:
+			keys[i] = place[k-1]
+		}
+	}
+	if k < len(long) {
+		return nil, false
+	}
+	axes := order(nil, len(to))
+	slices.SortStableFunc(axes, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
+	out := make([]int, len(to))
+	for n, axis := range axes {
+		out[axis] = n
+	}
+	return tidy(out), true
 }
 
 // kept returns the shape of a value that is kept in an order.
