@@ -35,8 +35,11 @@ type Options struct {
 	Rows []string
 	// Patterns names the patterns to draw from, each as often as all operators together; nil is none. See Patterns.
 	Patterns []string
-	// Control also draws let, if, functions and tuples of results.
+	// Control also draws let, if, functions, loops and tuples of results.
 	Control bool
+	// Regions also draws branches and loops as passes get them: each side and each body is a function that reads only its
+	// parameters, of operators, patterns and further regions.
+	Regions bool
 	// DType is the floating-point type of new values; Invalid draws one, mostly float32.
 	DType tensor.DType
 }
@@ -45,38 +48,46 @@ type Options struct {
 type Gen struct {
 	ops     *relay.Table
 	choose  Choose
+	o       Options // with Rows and DType filled in
 	float   tensor.DType
 	values  []relay.Expr // tensors that operators may read
 	params  []*relay.Var
 	wrap    []func(body relay.Expr) relay.Expr // lets, outermost first
-	control bool
-	careful int // how much rarer than usual a place of a pattern is different
+	depth   int                                // of regions around this one
+	careful int                                // how much rarer than usual a place of a pattern is different
 }
 
 // Module draws a graph over the operators of ops. It panics when a row makes an illegal call, which is a bug of the row.
 func Module(ops *relay.Table, choose Choose, o Options) *relay.Module {
-	g := &Gen{ops: ops, choose: choose, control: o.Control, float: o.DType}
+	g := &Gen{ops: ops, choose: choose, float: o.DType}
 	if g.float == tensor.Invalid {
 		g.float = pick(g, tensor.Float32, tensor.Float32, tensor.Float32, tensor.Float32, tensor.Float32, tensor.Float16, tensor.BFloat16, tensor.Float64)
 	}
 	if o.Operators == 0 {
 		o.Operators = 8
 	}
-	names := o.Rows
-	if names == nil && o.Patterns == nil {
-		names = Operators()
+	if o.Rows == nil && o.Patterns == nil {
+		o.Rows = Operators()
 	}
-	for range o.Operators {
+	g.o = o
+	g.draw(o.Operators)
+	return g.module()
+}
+
+// draw makes n groups of operators, or what else the options ask for.
+func (g *Gen) draw(n int) {
+	for range n {
 		switch {
-		case o.Control && g.one(6):
+		case g.o.Control && g.one(6):
 			g.structure()
-		case len(o.Patterns) > 0 && (len(names) == 0 || g.one(2)):
-			g.keep(patterns[o.Patterns[g.n(len(o.Patterns))]](g))
+		case g.o.Regions && g.depth < 2 && g.one(4):
+			g.keep(g.region())
+		case len(g.o.Patterns) > 0 && (len(g.o.Rows) == 0 || g.one(2)):
+			g.keep(patterns[g.o.Patterns[g.n(len(g.o.Patterns))]](g))
 		default:
-			g.row(names[g.n(len(names))])
+			g.row(g.o.Rows[g.n(len(g.o.Rows))])
 		}
 	}
-	return g.module()
 }
 
 // Operators returns the names of the operators that have a row, in the order of the alphabet.
@@ -130,7 +141,7 @@ func (g *Gen) module() *relay.Module {
 	}
 	body := results[0]
 	outputs := []string{"y"}
-	if len(results) > 1 || g.control && g.one(4) {
+	if len(results) > 1 || g.o.Control && g.one(4) {
 		body = relay.NewTuple(results, g.pos("outputs"))
 		outputs = nil
 		for i := range results {

@@ -70,11 +70,12 @@ func TestEveryOperatorHasARow(t *testing.T) {
 	}
 }
 
-// TestGraphsAreLegal draws graphs of many operators, with and without control, of every element type and pattern.
+// TestGraphsAreLegal draws graphs of many operators, with and without control and regions, of every element type and pattern.
 func TestGraphsAreLegal(t *testing.T) {
 	seen := map[string]int{}
+	regions := map[string]int{}
 	for seed := range uint64(800) {
-		o := relaygen.Options{Operators: 3 + int(seed%20), Control: seed%2 == 0}
+		o := relaygen.Options{Operators: 3 + int(seed%20), Control: seed%2 == 0, Regions: seed%4 == 1}
 		if seed%3 == 0 {
 			o.Patterns = relaygen.Patterns()
 		}
@@ -83,9 +84,51 @@ func TestGraphsAreLegal(t *testing.T) {
 		for name, n := range calls(m) {
 			seen[name] += n
 		}
+		if o.Regions {
+			count(m.Main(), regions, 0)
+		}
 	}
 	for _, name := range relaygen.Operators() {
 		require.NotZero(t, seen[name], "operator %s is in none of the graphs", name)
+	}
+	for _, name := range []string{"if", "loop", "trip count", "condition", "both", "stack", "known condition", "nested"} {
+		require.Greater(t, regions[name], 5, "%s: %v", name, regions)
+	}
+}
+
+// count adds the branches and loops of f to n, by what they have.
+func count(f *relay.Function, n map[string]int, depth int) {
+	for e := range relay.PostOrder(f, false) {
+		switch e := e.(type) {
+		case *relay.Function:
+			if e != f {
+				count(e, n, depth+1)
+			}
+			continue
+		case *relay.If:
+			n["if"]++
+			if _, known := e.Cond.(*relay.Constant); known {
+				n["known condition"]++
+			}
+		case *relay.Loop:
+			n["loop"]++
+			switch {
+			case e.Trip == nil:
+				n["condition"]++
+			case e.Cond == nil:
+				n["trip count"]++
+			default:
+				n["both"]++
+			}
+			if len(e.Body.Body.Type().(*relay.TupleType).Fields) > e.FirstPart() {
+				n["stack"]++
+			}
+		default:
+			continue
+		}
+		if depth > 0 {
+			n["nested"]++
+		}
 	}
 }
 

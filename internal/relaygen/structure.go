@@ -7,15 +7,19 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// structure draws what is not an operator: a let, a branch, a function that is called, or a field of a tuple.
+// structure draws what is not an operator: a let, a branch, a function that is called, a region, or a field of a tuple.
 func (g *Gen) structure() {
-	switch g.n(4) {
+	switch g.n(5) {
 	case 0:
 		g.let()
 	case 1:
 		g.keep(g.branch())
 	case 2:
 		g.keep(g.function())
+	case 3:
+		if g.depth < 2 {
+			g.keep(g.region())
+		}
 	default:
 		x, y := g.movable(0, 4), g.movable(0, 4)
 		g.keep(g.get(g.tuple(x, y), g.n(2)))
