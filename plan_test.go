@@ -190,12 +190,13 @@ func TestElementwiseResultsTakeTheOperandsMemory(t *testing.T) {
 func TestCountsBecomeExtents(t *testing.T) {
 	g := newGraph(t)
 	boxes, scores := g.v("boxes", 1, 6, 4), g.v("scores", 1, 2, 6)
-	c := g.call("vision.non_max_suppression", &relay.NonMaxSuppressionAttrs{MaxOutputBoxesPerClass: 3, IouThreshold: 0.5}, boxes, scores)
+	most, overlap, least := g.typed("most", tensor.Int64), g.v("overlap"), g.v("least")
+	c := g.call("vision.non_max_suppression", &relay.NonMaxSuppressionAttrs{MostBoxes: 3}, boxes, scores, most, overlap, least)
 	rows, err := relay.NewTupleGet(c, 0, diag.Pos{})
 	require.NoError(t, err)
 	count, err := relay.NewTupleGet(c, 1, diag.Pos{})
 	require.NoError(t, err)
-	m := g.module(relay.NewTuple([]relay.Expr{rows, count}, diag.Pos{}), []string{"picked", "picked.count"}, boxes, scores)
+	m := g.module(relay.NewTuple([]relay.Expr{rows, count}, diag.Pos{}), []string{"picked", "picked.count"}, boxes, scores, most, overlap, least)
 	m.Extents = map[string]relay.Extent{"picked": {Axis: 0, Output: 1}}
 	p := g.plan(m)
 	require.Len(t, p.Outputs, 1)

@@ -17,13 +17,31 @@ func lowerNonMaxSuppression(s *Site) ([]Operand, error) {
 	a := attrs[relay.NonMaxSuppressionAttrs](s)
 	boxes, scores := s.stored(0), s.stored(1)
 	n := boxes.Shape[1]
-	most := min(n, a.MaxOutputBoxesPerClass)
+	room := min(n, a.MostBoxes)
+	read := []Operand{boxes, scores}
+	for _, limit := range s.In[2:] {
+		if limit.Scalar == nil {
+			read = append(read, limit)
+		}
+	}
+	most := tir.Minimum(s.In[2].At(), tir.I(room))
+	iou, least := tir.As(tensor.Float64, s.In[3].At()), tir.As(tensor.Float64, s.In[4].At())
+	above := func(score tir.Expr) tir.Expr {
+		enough, every := tir.Gt(tir.As(tensor.Float64, score), least), tir.Eq(least, num(tensor.Float64, math.Inf(-1)))
+		if known, ok := s.In[4].Scalar.(*tir.Float); ok {
+			if math.IsInf(known.Value, -1) {
+				return tir.True
+			}
+			return enough
+		}
+		return either(every, enough)
+	}
 	rows := s.resultType(0)
 	index := func(name string) variable { return register(name, tensor.Int64) }
 	count, found, at, taken, q := index("count"), index("found"), index("at"), index("taken"), index("q")
 	free := register("free", tensor.Bool)
 	sorter := newSorter(n)
-	kept := temporary("kept", tensor.Float64, max(most, 1), 4)
+	kept := temporary("kept", tensor.Float64, max(room, 1), 4)
 	box := make([]variable, 4)
 	temp := append(sorter.temp(), kept, count.buf, found.buf, at.buf, taken.buf, q.buf, free.buf)
 	for k, name := range []string{"top", "left", "bottom", "right"} {
@@ -32,15 +50,11 @@ func lowerNonMaxSuppression(s *Site) ([]Operand, error) {
 	}
 	next := func(v variable) tir.Stmt { return v.set(offset(v.get(), 1)) }
 	types := []*relay.TensorType{rows, s.resultType(1)}
-	return s.Opaque(types, []Operand{boxes, scores}, temp, func(out []*tir.Buffer) tir.Stmt {
+	return s.Opaque(types, read, temp, func(out []*tir.Buffer) tir.Stmt {
 		class := func(i []tir.Expr) tir.Stmt { // i: batch, class
 			score := func(p tir.Expr) tir.Expr { return scores.wide(i[0], i[1], p) }
-			above := tir.Expr(tir.True)
 			candidates := loop("p", tir.I(n), func(p tir.Expr) tir.Stmt {
-				if !math.IsInf(a.ScoreThreshold, -1) {
-					above = tir.Gt(tir.As(tensor.Float64, score(p)), num(tensor.Float64, a.ScoreThreshold))
-				}
-				return when(above, store(sorter.places, p, found.get()), next(found))
+				return when(above(score(p)), store(sorter.places, p, found.get()), next(found))
 			})
 			candidate := load(sorter.places, at.get())
 			four := corners(func(k int) tir.Expr { return tir.As(tensor.Float64, boxes.At(i[0], candidate, tir.I(k))) }, a.CenterPointBox)
@@ -54,7 +68,7 @@ func lowerNonMaxSuppression(s *Site) ([]Operand, error) {
 			for k := range other {
 				other[k] = load(kept, q.get(), tir.I(k))
 			}
-			over := tir.Gt(overlap(other, held), num(tensor.Float64, a.IouThreshold))
+			over := tir.Gt(overlap(other, held), iou)
 			body = append(body, free.set(tir.True), q.set(tir.I(0)),
 				&tir.While{Cond: both(free.get(), tir.Lt(q.get(), taken.get())), Body: tir.Block1(when(over, free.set(tir.False)), next(q))})
 			take := []tir.Stmt{}
@@ -64,7 +78,7 @@ func lowerNonMaxSuppression(s *Site) ([]Operand, error) {
 			take = append(take, store(out[0], i[0], count.get(), tir.I(0)), store(out[0], i[1], count.get(), tir.I(1)),
 				store(out[0], candidate, count.get(), tir.I(2)), next(taken), next(count))
 			body = append(body, when(free.get(), take...), next(at))
-			going := both(tir.Lt(at.get(), found.get()), tir.Lt(taken.get(), tir.I(most)))
+			going := both(tir.Lt(at.get(), found.get()), tir.Lt(taken.get(), most))
 			return tir.Block1(found.set(tir.I(0)), candidates, sorter.sort(found.get(), score, false), at.set(tir.I(0)),
 				taken.set(tir.I(0)), &tir.While{Cond: going, Body: tir.Block1(body...)})
 		}

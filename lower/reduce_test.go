@@ -200,11 +200,19 @@ func TestSort(t *testing.T) {
 func TestNonMaxSuppression(t *testing.T) {
 	var cases []opCase
 	for _, center := range []bool{false, true} {
-		for _, most := range []int{0, 2, 100} {
-			for _, threshold := range []float64{math.Inf(-1), 0, 3} {
-				cases = append(cases, opCase{op: "vision.non_max_suppression",
-					attrs: &relay.NonMaxSuppressionAttrs{MaxOutputBoxesPerClass: most, IouThreshold: 0.3, ScoreThreshold: threshold, CenterPointBox: center},
-					in:    one(f32(2, 30, 4), f32(2, 3, 30))})
+		for _, most := range []float64{-1, 0, 2, 100} {
+			for _, least := range []float64{math.Inf(-1), 0, 3} {
+				cases = append(cases, opCase{op: "vision.non_max_suppression", attrs: &relay.NonMaxSuppressionAttrs{MostBoxes: 20, CenterPointBox: center},
+					in: one(f32(2, 30, 4), f32(2, 3, 30), typ(tensor.Int64), f32(), f32()), fill: func(i int, w *tensor.Wide) {
+						switch i {
+						case 2:
+							w.I[0] = int64(most)
+						case 3:
+							w.F[0] = 0.3
+						case 4:
+							w.F[0] = least
+						}
+					}})
 			}
 		}
 	}

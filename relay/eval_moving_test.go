@@ -97,12 +97,12 @@ var movingExamples = []example{
 	{"image.grid_sample", grid(func(a *GridSampleAttrs) { a.Method, a.PaddingMode, a.AlignCorners = "bicubic", "reflection", true }),
 		[]Value{f32(dims(1, 1, 1, 3), 0, 1, 2), f32(dims(1, 1, 2, 2), 0, 0, 2, 0)}, f32(dims(1, 1, 1, 2), 1, 1)},
 
-	{"vision.non_max_suppression", &NonMaxSuppressionAttrs{2, 0.5, 0.1, false},
+	{"vision.non_max_suppression", &NonMaxSuppressionAttrs{2, false},
 		// Boxes 0 and 1 overlap by 0.9 / 1.1, box 2 is apart, box 3 has too low a score.
-		[]Value{f32(dims(1, 4, 4), 0, 0, 1, 1, 0, 0.1, 1, 1.1, 1, 6, 0, 5, 8, 8, 9, 9), f32(dims(1, 1, 4), 0.8, 0.9, 0.3, 0.1)},
+		[]Value{f32(dims(1, 4, 4), 0, 0, 1, 1, 0, 0.1, 1, 1.1, 1, 6, 0, 5, 8, 8, 9, 9), f32(dims(1, 1, 4), 0.8, 0.9, 0.3, 0.1), i64(dims(), 2), f32(dims(), 0.5), f32(dims(), 0.1)},
 		Values{i64(dims(2, 3), 0, 0, 1, 0, 0, 2), i64(dims(1), 2)}},
-	{"vision.non_max_suppression", &NonMaxSuppressionAttrs{3, 0.5, math.Inf(-1), true},
-		[]Value{f32(dims(1, 2, 4), 0.5, 0.5, 1, 1, 0.6, 0.5, 1, 1), f32(dims(1, 2, 2), 0.5, 0.5, 0.1, 0.2)},
+	{"vision.non_max_suppression", &NonMaxSuppressionAttrs{3, true},
+		[]Value{f32(dims(1, 2, 4), 0.5, 0.5, 1, 1, 0.6, 0.5, 1, 1), f32(dims(1, 2, 2), 0.5, 0.5, 0.1, 0.2), i64(dims(), 9), f32(dims(), 0.5), f32(dims(), math.Inf(-1))},
 		Values{i64(dims(4, 3), 0, 0, 0, 0, 1, 1, -1, -1, -1, -1, -1, -1), i64(dims(1), 2)}},
 
 	{"sort", &SortAttrs{0, true, tensor.Int64}, []Value{f32(dims(3, 1), nan, 2, -1)}, f32(dims(3, 1), -1, 2, nan)},

@@ -119,6 +119,8 @@ func evalNonMaxSuppression(s *EvalSite) (Value, error) {
 		rows.I[i] = -1
 	}
 	n, classes := boxes.Shape[1], scores.Shape[1]
+	most := max(0, min(s.Wide(2).I[0], int64(a.MostBoxes)))
+	iou, least := s.Wide(3).F[0], s.Wide(4).F[0]
 	for line := range scores.Shape[0] * classes {
 		batch, class := line/classes, line%classes
 		corner := func(i int) [4]float64 {
@@ -126,14 +128,14 @@ func evalNonMaxSuppression(s *EvalSite) (Value, error) {
 		}
 		var taken []int
 		for _, at := range order(scores, line*n, n, 1, false) {
-			if len(taken) == a.MaxOutputBoxesPerClass || s.cancelled() {
+			if len(taken) == int(most) || s.cancelled() {
 				break
 			}
-			if !(scores.F[at] > a.ScoreThreshold) && !math.IsInf(a.ScoreThreshold, -1) {
+			if !(scores.F[at] > least) && !math.IsInf(least, -1) {
 				continue
 			}
 			box := corner(at - line*n)
-			if slices.ContainsFunc(taken, func(i int) bool { return overlap(corner(i), box) > a.IouThreshold }) {
+			if slices.ContainsFunc(taken, func(i int) bool { return overlap(corner(i), box) > iou }) {
 				continue
 			}
 			taken = append(taken, at-line*n)

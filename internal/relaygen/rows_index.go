@@ -117,9 +117,14 @@ func sortRows() map[string]func(g *Gen) relay.Expr {
 		batch, classes, n := g.from(1, 2), g.from(1, 2), g.from(1, 5)
 		boxes := g.exactly(g.float, tensor.Shape{batch, n, 4})
 		scores := g.exactly(g.float, tensor.Shape{batch, classes, n})
-		a := &relay.NonMaxSuppressionAttrs{MaxOutputBoxesPerClass: g.from(0, 3), IouThreshold: pick(g, 0.5, 0, 0.3), ScoreThreshold: pick(g, negInf, 0),
-			CenterPointBox: g.flip()}
-		return g.call("vision.non_max_suppression", a, boxes, scores)
+		limit := func(d tensor.DType, values ...float64) relay.Expr {
+			if g.one(4) {
+				return g.exactly(d, tensor.Shape{})
+			}
+			return g.same(d, tensor.Shape{}, pick(g, values...))
+		}
+		a := &relay.NonMaxSuppressionAttrs{MostBoxes: g.from(0, 3), CenterPointBox: g.flip()}
+		return g.call("vision.non_max_suppression", a, boxes, scores, limit(tensor.Int64, 2, 0, 5), limit(tensor.Float32, 0.5, 0, 0.3), limit(tensor.Float32, negInf, 0))
 	}
 	return all
 }

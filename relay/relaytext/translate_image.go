@@ -154,12 +154,24 @@ func (c *call) gridSample() relay.Expr {
 	return c.op("image.grid_sample", a, c.args[0], c.transpose(c.args[1], order...))
 }
 
-// allClassNonMaxSuppression has its limits as operands, which must be constants.
+// allClassNonMaxSuppression says how much room its result needs with its operands alone.
 func (c *call) allClassNonMaxSuppression() relay.Expr {
 	if format := attr(c, "output_format", "onnx"); format != "onnx" {
 		c.fail(diag.Unsupported, "output_format=%q; onnx is supported", format)
 	}
-	a := &relay.NonMaxSuppressionAttrs{MaxOutputBoxesPerClass: int(c.number(2, "number of boxes")), IouThreshold: c.number(3, "overlap"),
-		ScoreThreshold: c.number(4, "score")}
-	return c.op("vision.non_max_suppression", a, c.args[0], c.args[1])
+	a := &relay.NonMaxSuppressionAttrs{}
+	if t := relay.Tensor(c.args[0]); t != nil && len(t.Shape) == 3 {
+		a.MostBoxes = t.Shape[1]
+	}
+	limit := func(i int, d tensor.DType, what string) relay.Expr {
+		if _, known := c.args[i].(*relay.Constant); known {
+			return c.scalar(d, c.number(i, what))
+		}
+		return c.reshape(c.cast(c.args[i], d))
+	}
+	most := limit(2, tensor.Int64, "number of boxes")
+	if k, known := most.(*relay.Constant); known {
+		a.MostBoxes = int(min(max(tensor.Widen(k.Value).I[0], 0), int64(a.MostBoxes)))
+	}
+	return c.op("vision.non_max_suppression", a, c.args[0], c.args[1], most, limit(3, tensor.Float32, "overlap"), limit(4, tensor.Float32, "score"))
 }

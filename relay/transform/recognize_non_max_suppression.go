@@ -410,6 +410,10 @@ func (b *suppressor) index(v int) relay.Expr {
 	return b.r.constant(&tensor.Wide{DType: tensor.Int64, Shape: tensor.Shape{}, I: []int64{int64(v)}})
 }
 
+func (b *suppressor) number(v float64) relay.Expr {
+	return b.r.constant(&tensor.Wide{DType: tensor.Float64, Shape: tensor.Shape{}, F: []float64{v}})
+}
+
 func (b *suppressor) field(tuple relay.Expr, i int) relay.Expr {
 	g, err := relay.NewTupleGet(tuple, i, b.r.pos)
 	if err != nil {
@@ -442,8 +446,7 @@ func (b *suppressor) build() {
 	if math.IsInf(least, -1) { // the operator takes every box then, also those with a score of -∞
 		least = max(-math.MaxFloat64, -tensor.MaxFinite(relay.Tensor(all).DType)*(1+0x1p-30))
 	}
-	attrs := &relay.NonMaxSuppressionAttrs{MaxOutputBoxesPerClass: b.most, IouThreshold: rule.threshold, ScoreThreshold: least}
-	both := b.call("vision.non_max_suppression", attrs, boxes, all)
+	both := b.call("vision.non_max_suppression", &relay.NonMaxSuppressionAttrs{MostBoxes: b.most}, boxes, all, b.index(b.most), b.number(rule.threshold), b.number(least))
 	if b.err != nil {
 		return
 	}

@@ -7,14 +7,25 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
-// nonMaxSuppression selects boxes by score. The result has room for the most boxes; how many are real is known when
-// the model runs.
+// nonMaxSuppression selects boxes by score. The limits may be computed. The result has room for the most boxes; how many
+// are real is known when the model runs.
 func nonMaxSuppression(n *node) []relay.Expr {
 	boxes, scores := n.in(0), n.in(1)
-	most := n.scalarAt(2, "the number of boxes", 0)
-	attrs := &relay.NonMaxSuppressionAttrs{MaxOutputBoxesPerClass: int(math.Min(math.Max(most, 0), math.MaxInt32)), IouThreshold: n.scalarAt(3, "the threshold of overlap", 0),
-		ScoreThreshold: n.scalarAt(4, "the threshold of score", math.Inf(-1)), CenterPointBox: n.flag("center_point_box", false)}
-	both := n.call("vision.non_max_suppression", attrs, boxes, scores)
+	limit := func(i int, d tensor.DType, otherwise float64) relay.Expr {
+		e := n.opt(i)
+		if e == nil {
+			return n.scalar(d, otherwise)
+		}
+		n.wants(n.known(e).Elems() == 1, "limit %d of shape %v, wanted one number", i, n.shape(e))
+		return n.reshape(n.cast(e, d), tensor.Shape{})
+	}
+	s := n.known(boxes)
+	n.wants(len(s) == 3, "boxes of shape %v", s)
+	attrs := &relay.NonMaxSuppressionAttrs{MostBoxes: s[1], CenterPointBox: n.flag("center_point_box", false)}
+	if n.knownAt(2) {
+		attrs.MostBoxes = min(max(n.intAt(2, "the number of boxes", 0), 0), s[1])
+	}
+	both := n.call("vision.non_max_suppression", attrs, boxes, scores, limit(2, tensor.Int64, 0), limit(3, tensor.Float32, 0), limit(4, tensor.Float32, math.Inf(-1)))
 	return one(n.bounded(n.field(both, 0), 0, n.field(both, 1)))
 }
 

@@ -9,6 +9,39 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
+// TestLimitsOfSuppressionMayBeComputed gives the limits as inputs: the result has room for every box then.
+func TestLimitsOfSuppressionMayBeComputed(t *testing.T) {
+	boxes := tensor.Of(tensor.Float32, tensor.Shape{1, 3, 4}, []float32{0, 0, 1, 1, 0, 0.1, 1, 1.1, 5, 5, 6, 6}...)
+	scores := tensor.Of(tensor.Float32, tensor.Shape{1, 1, 3}, []float32{0.8, 0.9, 0.3}...)
+	m := model(11, graphOf(values(value("boxes", 1, 1, 3, 4), value("scores", 1, 1, 1, 3), value("most", 7, 1), value("overlap", 1), value("least", 1, 1)),
+		values(value("y", 7, nil, 3)), op("NonMaxSuppression", names("boxes", "scores", "most", "overlap", "least"), names("y"))))
+	module, _ := load(t, m, Options{})
+	for _, c := range []struct {
+		most           int64
+		overlap, least float32
+		want           []int64 // the boxes taken
+	}{
+		{9, 0.5, 0, []int64{1, 2}},
+		{9, 0.95, 0, []int64{1, 0, 2}},
+		{2, 0.95, 0, []int64{1, 0}},
+		{9, 0.95, 0.5, []int64{1, 0}},
+		{0, 0.5, 0, nil},
+		{-1, 0.5, 0, nil},
+	} {
+		got := compute(t, module, boxes, scores, tensor.Of(tensor.Int64, tensor.Shape{1}, c.most), tensor.Of(tensor.Float32, tensor.Shape{}, c.overlap),
+			tensor.Of(tensor.Float32, tensor.Shape{1}, c.least))
+		require.Equal(t, tensor.Shape{3, 3}, got[0].Shape)
+		rows := tensor.View[int64](got[0])
+		for i := range 3 {
+			want := []int64{-1, -1, -1}
+			if i < len(c.want) {
+				want = []int64{0, 0, c.want[i]}
+			}
+			require.Equal(t, want, append([]int64{}, rows[3*i:3*i+3]...), "%+v", c)
+		}
+	}
+}
+
 // TestMaxRoiPool holds it against its definition: regions inside, across the border, turned over, of one pixel and outside.
 func TestMaxRoiPool(t *testing.T) {
 	const h, w, rows, columns, factor = 6, 5, 2, 3, 0.5
