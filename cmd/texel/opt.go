@@ -27,6 +27,7 @@ type optFlags struct {
 	seed      uint64
 	output    string
 	list      bool
+	times     bool
 }
 
 func (a *app) optCommand() *cobra.Command {
@@ -52,6 +53,7 @@ func (a *app) optCommand() *cobra.Command {
 	c.Flags().StringVar(&f.passes, "passes", "", "a,b,c: these passes in this order (default: those of --opt-level)")
 	c.Flags().StringVar(&f.stopAfter, "stop-after", "", "the last pass to run")
 	c.Flags().BoolVar(&f.bisect, "bisect", false, "find the first pass, and the first rewrite in it, that changes the answer")
+	c.Flags().BoolVar(&f.times, "times", false, "print what each pass costs instead of the graph")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "of --bisect: draws the inputs")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "the file to write, as texel import does (default: standard output, without constants' data)")
 	c.Flags().BoolVar(&f.list, "list", false, "list the passes that would run")
@@ -109,6 +111,9 @@ func (a *app) opt(ctx context.Context, path string, f *optFlags) error {
 	if f.bisect && f.output != "" {
 		return usage("--bisect prints the rewrite at fault; it does not go with -o")
 	}
+	if f.times && (f.bisect || f.output != "") {
+		return usage("--times prints a table; it does not go with --bisect and -o")
+	}
 	opts, err := f.model.options(nil)
 	if err != nil {
 		return err
@@ -120,6 +125,9 @@ func (a *app) opt(ctx context.Context, path string, f *optFlags) error {
 	defer m.Close()
 	if f.bisect {
 		return a.bisectPasses(ctx, m, passes, o, f)
+	}
+	if f.times {
+		return a.timePasses(ctx, m, passes, o)
 	}
 	o.Verify = true
 	after, err := transform.Run(ctx, m, passes, o)

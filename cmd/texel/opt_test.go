@@ -15,6 +15,14 @@ import (
 	"github.com/texel-ml/texel/relay/transform"
 )
 
+// TestTimesOfPasses has a line for each pass and one for all.
+func TestTimesOfPasses(t *testing.T) {
+	x := newTool(t)
+	out := x.ok("opt", model("net"), "--times", "--stop-after", "fold-constants")
+	require.Regexp(t, `^pass, \d+ nodes +best ms +median +rewrites +nodes\n(?:[a-z-]+ +\d+\.\d\d +\d+\.\d\d +\d+ +\d+\n){4}all +\d+\.\d\d +\d+\.\d\d +\n$`, out)
+	x.refused(2, "--times prints a table", "opt", model("net"), "--times", "--bisect")
+}
+
 func TestOptPrintsTheGraphBehindPasses(t *testing.T) {
 	x := newTool(t)
 	require.Contains(t, x.ok("opt", model("net")), "fn (")
