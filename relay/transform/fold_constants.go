@@ -85,7 +85,15 @@ func (r *rewriter) fold(c *relay.Call, weight bool) (relay.Expr, error) {
 		return relay.NewConstant(&tensor.Tensor{DType: t.DType, Shape: t.Shape, Data: operands[0].Value.Data}, operands[0].Name, r.pos), nil
 	case *relay.LayoutTransformAttrs:
 		if a.Channels == 0 {
-			return r.relayout(operands[0], a)
+			return r.relayout(operands[0], a.SrcLayout, a.DstLayout)
+		}
+	case *relay.TransposeAttrs:
+		if from := "ABCDEFGH"; len(t.Shape) > 0 && len(t.Shape) <= len(from) && t.DType.Bits() >= 8 {
+			to := make([]byte, len(t.Shape))
+			for i := range to {
+				to[i] = from[transposed(a, i, len(to))]
+			}
+			return r.relayout(operands[0], from[:len(to)], string(to))
 		}
 	case *relay.FullAttrs:
 		if c.Op.Name == "full" && t.DType.Bits() >= 8 {
@@ -143,12 +151,12 @@ func (r *rewriter) evaluate(c *relay.Call) relay.Value {
 }
 
 // relayout moves the bytes of a constant to another layout.
-func (r *rewriter) relayout(k *relay.Constant, a *relay.LayoutTransformAttrs) (relay.Expr, error) {
-	from, err := tensor.ParseLayout(a.SrcLayout)
+func (r *rewriter) relayout(k *relay.Constant, src, dst string) (relay.Expr, error) {
+	from, err := tensor.ParseLayout(src)
 	if err != nil {
 		return nil, err
 	}
-	to, err := tensor.ParseLayout(a.DstLayout)
+	to, err := tensor.ParseLayout(dst)
 	if err != nil {
 		return nil, err
 	}
