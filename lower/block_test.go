@@ -59,7 +59,7 @@ func TestBlocksOfConvolutions(t *testing.T) {
 	for _, c := range []invertedResidual{
 		{1, 16, 16, 8, 32, 8, 3, 1, true, true},
 		{1, 17, 13, 8, 40, 12, 3, 2, true, false},
-		{1, 28, 28, 24, 144, 24, 3, 1, true, true},
+		{1, 20, 12, 24, 144, 24, 3, 1, true, true},
 		{1, 16, 9, 5, 33, 33, 5, 2, false, false},
 		{2, 9, 9, 16, 32, 16, 3, 1, true, true},
 	} {
