@@ -464,7 +464,7 @@ func (p *planner) launches(s *site, name string, args, results []string) error {
 		bound[b] = t
 	}
 	for i, k := range u.kernels {
-		l := artifact.Launch{Kind: artifact.KernelLaunch, Name: name, Kernel: k.Name, Nodes: nodesOf(u.fn), Flops: u.work.flops / int64(len(u.kernels))}
+		l := artifact.Launch{Kind: artifact.KernelLaunch, Name: name, Kernel: k.Name, Nodes: nodesOf(s.fn), Flops: u.work.flops / int64(len(u.kernels))}
 		if i > 0 {
 			l.Name = fmt.Sprintf("%s/%d", name, i)
 		}
