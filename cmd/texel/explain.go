@@ -70,8 +70,29 @@ func (a *app) explain(ctx context.Context, path string, f *explainFlags) error {
 			fmt.Fprintln(a.out)
 		}
 	}
+	if f.kinds == "" {
+		a.listLaunches(plans, f)
+	}
 	a.summarize(plans, notes)
 	return nil
+}
+
+// listLaunches says which nodes of the model each launch computes, and by which kernel; a kernel may be that of several.
+func (a *app) listLaunches(plans []*artifact.Plan, f *explainFlags) {
+	match := regexp.MustCompile(f.match)
+	list := func(launches []artifact.Launch) {
+		for _, l := range launches {
+			if l.Kind == artifact.KernelLaunch && (f.match == "" || slices.ContainsFunc(l.Nodes, match.MatchString)) {
+				fmt.Fprintf(a.out, "launch: %s: kernel %s: %s\n", l.Name, l.Kernel, strings.Join(l.Nodes, ", "))
+			}
+		}
+	}
+	for _, p := range plans {
+		list(p.Launches)
+		for _, r := range p.Regions {
+			list(r.Launches)
+		}
+	}
 }
 
 // filter returns which notes are wanted.

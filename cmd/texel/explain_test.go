@@ -16,6 +16,8 @@ func TestExplainFiltersAndCounts(t *testing.T) {
 	require.Regexp(t, `(?m)^fused: fuse-ops: relu1: nn.relu joins nn.bias_add of conv1$`, out)
 	require.Regexp(t, `(?m)^unfused: fuse-ops: depthwise: does not join relu1: nn.conv2d begins a kernel of its own$`, out)
 
+	require.Regexp(t, `(?m)^launch: conv2d_bias_add_relu: kernel conv2d_bias_add_relu: conv1, (?:.*, )?relu1$`, out)
+
 	only := x.ok("explain", model("net"), "--kind", "fused,unfused", "--match", "^residual$")
 	for _, line := range strings.Split(strings.TrimSpace(only), "\n") {
 		require.Regexp(t, `^((un)?fused: fuse-ops: residual: |in all: )`, line)
