@@ -136,9 +136,9 @@ func scale(to, from []float32, factors []float64, stride int) {
 	}
 }
 
-// remade is the anchor's call with another operand or weight.
+// remade is the anchor's call with another operand or weight. It keeps its name in the model.
 func (r *rewriter) remade(a anchor, data, weight relay.Expr) (relay.Expr, error) {
-	return r.call(a.call.Op.Name, a.call.Attrs, data, weight)
+	return relay.NewCall(a.call.Op, []relay.Expr{data, weight}, a.call.Attrs, a.call.Pos())
 }
 
 // factorAlong matches x · v for a constant vector v along axis.
@@ -226,7 +226,7 @@ func scaleBehind(r *rewriter, c *relay.Call) (relay.Expr, error) {
 		return nil, err
 	}
 	for _, call := range slices.Backward(through) {
-		if y, err = r.call(call.Op.Name, call.Attrs, y); err != nil {
+		if y, err = relay.NewCall(call.Op, []relay.Expr{y}, call.Attrs, call.Pos()); err != nil {
 			return nil, err
 		}
 	}
@@ -256,7 +256,7 @@ func (r *rewriter) scaledHeavy(x relay.Expr, s []float64) (relay.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.note("a factor of each channel went into the weights of %s", a.call.Op.Name)
+	r.note("a factor of each channel went into the weights of %s", nodeName(a.call))
 	if !hasBias {
 		return y, nil
 	}
@@ -265,7 +265,7 @@ func (r *rewriter) scaledHeavy(x relay.Expr, s []float64) (relay.Expr, error) {
 	for i := range b.F {
 		scaledBias[i] = b.F[i] * s[i]
 	}
-	return r.call("nn.bias_add", biased.Attrs, y, r.constantAs(b.DType, b.Shape, scaledBias))
+	return relay.NewCall(biased.Op, []relay.Expr{y, r.constantAs(b.DType, b.Shape, scaledBias)}, biased.Attrs, biased.Pos())
 }
 
 // scaleBefore folds a factor of the operand, and a bias of it where there is no padding, into the weights.
@@ -275,7 +275,7 @@ func scaleBefore(r *rewriter, c *relay.Call) (relay.Expr, error) {
 		return nil, nil
 	}
 	if x, s, ok := factorAlong(c.Args[0], func(relay.Expr) (int, bool) { return a.dataChannels, true }); ok {
-		r.note("a factor of each input channel went into the weights of %s", c.Op.Name)
+		r.note("a factor of each input channel went into the weights of %s", nodeName(c))
 		return r.remade(a, x, r.scaled(a, s, false))
 	}
 	if a.window != 1 || a.padded || a.groups != 1 || a.transposeConv {
@@ -300,7 +300,7 @@ func scaleBefore(r *rewriter, c *relay.Call) (relay.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.note("a bias of each input channel went into the bias of %s", c.Op.Name)
+	r.note("a bias of each input channel went into the bias of %s", nodeName(c))
 	return r.call("nn.bias_add", &relay.AxisAttrs{Axis: a.channels}, y, r.constantAs(w.DType, tensor.Shape{len(sum)}, sum))
 }
 

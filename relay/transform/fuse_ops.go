@@ -219,7 +219,7 @@ func (f *fuser) refuses(c, p *relay.Call, g, heavy *group) string {
 func (f *fuser) epilogue(c, p *relay.Call, g *group) string {
 	switch {
 	case g.class == relay.Opaque:
-		return p.Op.Name + " is opaque"
+		return p.Op.Name + " has a kernel for itself"
 	case c.Op.Class > relay.Broadcast:
 		return c.Op.Name + " begins a kernel of its own"
 	case f.users[p] > 1:
