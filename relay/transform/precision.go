@@ -37,6 +37,10 @@ const (
 	follow
 )
 
+// keepings is the table of half precision: one row an operator of relay.Core. The row of a new operator is deny if it compares,
+// orders, counts or rounds, or if its slope is unlimited; prone if its result may be far larger than its operands; follow if it moves
+// elements; and allow otherwise. Where its result is limited whatever its operands are, or consists of their elements, unitRange or
+// sameRange says so too. The tests draw a call of every row and look what becomes of its operands and its result.
 var keepings = map[string]keeping{
 	"nn.conv1d": allow, "nn.conv2d": allow, "nn.conv3d": allow,
 	"nn.conv1d_transpose": allow, "nn.conv2d_transpose": allow, "nn.conv3d_transpose": allow,
