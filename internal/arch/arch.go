@@ -59,6 +59,7 @@ var Rooms = []Room{
 	{Folder: "cost/...", Holds: "what a kernel, a copy or a layout change costs", Imports: []string{"texture", "target"}},
 	{Folder: "relay", Holds: "graph IR, op table, types, verifier, printer"},
 	{Folder: "relay/eval", Holds: "the float64 evaluator", Imports: []string{"relay"}, Tests: []string{"relay/..."}},
+	{Folder: "relay/batch", Holds: "shows that a model keeps the rows of its batch apart", Imports: []string{"relay", "relay/eval"}, Tests: []string{"relay/..."}},
 	{Folder: "relay/params", Holds: "parameter files of Apache TVM"},
 	{Folder: "relay/relaytext", Holds: "the reader of Relay text", Imports: []string{"relay", "relay/params", "relay/relaytext/grammar", "internal/npy"},
 		Modules: []string{"github.com/antlr4-go/antlr/v4"}, Tests: []string{"relay/..."}},
