@@ -26,13 +26,13 @@ const (
 // Check proves that a runtime can follow the plan blindly: names are unique and refer to what exists, sizes, offsets
 // and alignments are in range, inputs and weights are never written, each launch's reads and writes are apart except
 // for its in-place pairs, and each read finds, in every byte and on every path through the control launches, what was
-// written for it and not overwritten since. The lives that the plan states must be those of its launches.
+// written for it and not overwritten since. Outputs that depend on rows of open inputs have rows. The lives that the plan states must be those of its launches.
 //
 // It takes nothing from the planner. A plan from a hostile file costs time bounded by a constant and memory bounded
 // by the plan's own size.
 func (p *Plan) Check() error {
 	c := &checker{plan: p}
-	for _, step := range []func() error{c.pools, c.tensors, c.weights, c.kernels, c.ports, c.launches, c.lives, c.memory} {
+	for _, step := range []func() error{c.pools, c.tensors, c.weights, c.kernels, c.ports, c.launches, c.open, c.lives, c.memory} {
 		if err := step(); err != nil {
 			return err
 		}

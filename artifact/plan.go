@@ -60,6 +60,8 @@ type Port struct {
 	Default string `json:"default,omitempty"`
 	// Extent names tensors that hold the true extent of some axes of an output; Shape is then an upper limit.
 	Extent []Extent `json:"extent,omitempty"`
+	// Open is set where an axis has as many rows as a run wants. Shape is that of one row.
+	Open *OpenAxis `json:"open,omitempty"`
 }
 
 // Extent says that an axis of an output has as many valid elements as an int64 scalar tensor holds after the run.

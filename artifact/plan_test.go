@@ -92,6 +92,31 @@ func (p *Plan) named(name string) *Tensor {
 	return nil
 }
 
+// TestOpenPorts has an input with rows, and all that depends on it.
+func TestOpenPorts(t *testing.T) {
+	p := sample(t)
+	require.Empty(t, p.OpenName())
+	p.Inputs[0].Open, p.Outputs[0].Open, p.Outputs[0].Extent = &OpenAxis{0, "N"}, &OpenAxis{0, "N"}, nil
+	require.NoError(t, p.SetLives())
+	require.NoError(t, p.Check())
+	require.Equal(t, "N", p.OpenName())
+	port := Port{Shape: tensor.Shape{2, 3}, Open: &OpenAxis{1, "N"}}
+	require.Equal(t, tensor.Shape{2, 12}, port.Batched(4))
+	for _, c := range []struct {
+		shape tensor.Shape
+		n     int
+		ok    bool
+	}{{tensor.Shape{2, 12}, 4, true}, {tensor.Shape{2, 0}, 0, true}, {tensor.Shape{2, 4}, 0, false}, {tensor.Shape{3, 3}, 0, false},
+		{tensor.Shape{2}, 0, false}, {tensor.Shape{2, 3 * (MaxBatch + 1)}, 0, false}} {
+		n, ok := port.Rows(c.shape)
+		require.Equal(t, c.ok, ok, c.shape)
+		require.True(t, !ok || n == c.n, c.shape)
+	}
+	text, err := p.Encode()
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"open":{"axis":0,"name":"N"}`)
+}
+
 func TestSampleIsRight(t *testing.T) {
 	p := sample(t)
 	require.NoError(t, p.Check())
@@ -177,6 +202,18 @@ func TestCheckFinds(t *testing.T) {
 		{"c: life is stated as 2 to 2, the launches give 2 to 6", func(p *Plan) {
 			p.Launches[4].Reads, p.Launches[4].Buffers = []string{"r", "c"}, []string{"acc", "r", "c"}
 		}, true},
+		{"x: open axis 1, which shape (4,) lacks", func(p *Plan) { p.Inputs[0].Open = &OpenAxis{1, "N"} }, false},
+		{`x: open dimension is named ""`, func(p *Plan) { p.Inputs[0].Open = &OpenAxis{0, ""} }, false},
+		{`y: open dimension is named "M", that of the first open input "N"`, func(p *Plan) {
+			p.Inputs[0].Open, p.Outputs[0].Open, p.Outputs[0].Extent = &OpenAxis{0, "N"}, &OpenAxis{0, "M"}, nil
+		}, false},
+		{`y: open dimension is named "N", that of the first open input ""`, func(p *Plan) { p.Outputs[0].Open, p.Outputs[0].Extent = &OpenAxis{0, "N"}, nil }, false},
+		{"y: an open port has no default and no extent", func(p *Plan) { p.Inputs[0].Open, p.Outputs[0].Open = &OpenAxis{0, "N"}, &OpenAxis{0, "N"} }, false},
+		{"y: output depends on the rows of an input and has none", func(p *Plan) { p.Inputs[0].Open = &OpenAxis{0, "N"} }, false},
+		{"y: output depends on the rows of an input and has none", func(p *Plan) { // only through what chooses a branch
+			p.Inputs[0].Open = &OpenAxis{0, "N"}
+			p.Launches[6].Reads, p.Launches[6].Buffers = []string{"acc"}, []string{"y", "n", "acc"}
+		}, false},
 		// the walk over memory
 		{"launch reads h before it is written", func(p *Plan) { p.Launches[1].Writes[0], p.Launches[1].Buffers[0] = "c", "c" }, false},
 		{"y: launch reads cat, over which trip was written", func(p *Plan) { p.named("trip").Offset = 0 }, false},
