@@ -23,23 +23,34 @@ type Instance struct {
 	watch   watcher
 	busy    sync.Mutex
 	closed  bool
+
+	batch    int  // rows of a run
+	fixed    bool // by InstanceOptions
+	row      int  // that is running
+	profiled bool
+	times    []Timing // of all rows of the last run
 }
 
 // port is one input or output and what is bound to it.
 type port struct {
-	info  *artifact.Port
-	bytes int
-	data  []byte // bound; nil when nothing is
-	own   bool   // data was allocated here
-	// outputs with an extent
-	extents []int // tensors of the plan, one for each of info.Extent
+	info    *artifact.Port
+	bytes   int
+	data    []byte // bound; nil when nothing is
+	own     bool   // data was allocated here
+	extents []int  // of outputs: tensors of the plan, one for each of info.Extent
 	shape   tensor.Shape
+	rows    rows // where info.Open is set
 }
 
 // New makes an instance.
 func (m *Module) New(opt InstanceOptions) (*Instance, error) {
 	if opt.Threads < 0 || opt.Threads > 1024 {
 		return nil, diag.Invalid("runtime", "threads", "wanted 0 to 1024, found %d", opt.Threads)
+	}
+	if opt.Batch != 0 {
+		if err := m.CheckBatch(opt.Batch); err != nil {
+			return nil, err
+		}
 	}
 	if err := m.retain(); err != nil {
 		return nil, err
@@ -49,7 +60,7 @@ func (m *Module) New(opt InstanceOptions) (*Instance, error) {
 		m.release()
 		return nil, err
 	}
-	in := &Instance{module: m, runner: runner}
+	in := &Instance{module: m, runner: runner, batch: 1, fixed: opt.Batch != 0}
 	index := make(map[string]int, len(m.plan.Tensors))
 	for i := range m.plan.Tensors {
 		index[m.plan.Tensors[i].Name] = i
@@ -66,6 +77,15 @@ func (m *Module) New(opt InstanceOptions) (*Instance, error) {
 		return out
 	}
 	in.inputs, in.outputs = ports(m.plan.Inputs), ports(m.plan.Outputs)
+	for _, list := range [][]port{in.inputs, in.outputs} {
+		for i := range list {
+			if err := list[i].layOut(); err != nil {
+				m.release()
+				return nil, errors.Join(err, runner.Close())
+			}
+		}
+	}
+	in.resize(max(1, opt.Batch))
 	for i := range in.inputs {
 		if d := in.inputs[i].info.Default; d != "" {
 			for _, w := range m.plan.Weights {
@@ -96,7 +116,7 @@ func (in *Instance) Input(i int) []byte {
 		}
 		p.data, p.own = data, true
 		copy(p.data, old)
-		in.runner.BindInput(i, p.data)
+		in.bindInput(i)
 	}
 	return p.data
 }
@@ -136,8 +156,21 @@ func (in *Instance) BindInput(i int, data []byte) error {
 		return err
 	}
 	p.data, p.own = data, false
-	in.runner.BindInput(i, data)
+	in.bindInput(i)
 	return nil
+}
+
+// bindInput and bindOutput hand memory to the runner, unless that is done row by row.
+func (in *Instance) bindInput(i int) {
+	if p := &in.inputs[i]; p.info.Open == nil || in.batch == 1 {
+		in.runner.BindInput(i, p.data)
+	}
+}
+
+func (in *Instance) bindOutput(i int) {
+	if p := &in.outputs[i]; p.info.Open == nil || in.batch == 1 {
+		in.runner.BindOutput(i, p.data)
+	}
 }
 
 // BindOutput makes data the memory of output i for all runs to come, without a copy. With a true extent below the
@@ -151,14 +184,14 @@ func (in *Instance) BindOutput(i int, data []byte) error {
 		return err
 	}
 	p.data, p.own = data, false
-	in.runner.BindOutput(i, data)
+	in.bindOutput(i)
 	return nil
 }
 
 // fits checks size and alignment of memory to be bound.
 func (p *port) fits(data []byte) error {
 	if len(data) != p.bytes {
-		return diag.Invalid("runtime", p.info.Name, "%v of shape %v needs %d bytes, found %d", p.info.DType, p.info.Shape, p.bytes, len(data))
+		return diag.Invalid("runtime", p.info.Name, "%v of shape %v needs %d bytes, found %d", p.info.DType, p.shape, p.bytes, len(data))
 	}
 	if size := p.info.DType.Bits() / 8; size > 1 && !isAligned(data, size) {
 		return diag.Invalid("runtime", p.info.Name, "memory must start at a multiple of the element's %d bytes", size)
@@ -175,7 +208,7 @@ func isAligned(data []byte, size int) bool {
 func (in *Instance) Run(ctx context.Context) error { return in.RunSteps(ctx, nil) }
 
 // RunSteps is Run launch by launch: visit is called after each with its position, with that of a loop before each of its
-// turns too, and may read tensors by Tensor.
+// turns too, and may read tensors by Tensor; of several rows, all this for one after the other.
 // It is for checking and much slower than Run.
 func (in *Instance) RunSteps(ctx context.Context, visit func(pos int) error) error {
 	if err := in.lock(); err != nil {
@@ -222,11 +255,11 @@ func (in *Instance) run(ctx context.Context, visit func(pos int) error) error {
 				return err
 			}
 			p.data, p.own = data, true
-			in.runner.BindOutput(i, p.data)
+			in.bindOutput(i)
 		}
 	}
 	in.watch.begin(ctx.Done())
-	err := in.runner.Run(visit)
+	err := in.runRows(ctx, visit)
 	in.watch.end()
 	if errors.Is(err, ErrCancelled) {
 		if ctx.Err() != nil {
@@ -251,7 +284,8 @@ func (in *Instance) run(ctx context.Context, visit func(pos int) error) error {
 }
 
 // Infer runs on inputs by name and returns fresh outputs by name. Inputs are used without a copy where their memory
-// is aligned; one with a default may be left out. It is the convenient form; it allocates.
+// is aligned; one with a default may be left out. The number of rows is what the open inputs have. It is the convenient form;
+// it allocates.
 func (in *Instance) Infer(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
 	if err := in.lock(); err != nil {
 		return nil, err
@@ -262,6 +296,9 @@ func (in *Instance) Infer(ctx context.Context, inputs map[string]*tensor.Tensor)
 			return nil, diag.Invalid("runtime", name, "no such input, the inputs are %s", portNames(in.module.plan.Inputs))
 		}
 	}
+	if err := in.solve(inputs); err != nil {
+		return nil, err
+	}
 	for i := range in.inputs {
 		p := &in.inputs[i]
 		t, ok := inputs[p.info.Name]
@@ -271,8 +308,8 @@ func (in *Instance) Infer(ctx context.Context, inputs map[string]*tensor.Tensor)
 			}
 			return nil, diag.Invalid("runtime", p.info.Name, "input is missing, the inputs are %s", portNames(in.module.plan.Inputs))
 		}
-		if t.DType != p.info.DType || !t.Shape.Equal(p.info.Shape) {
-			return nil, diag.Invalid("runtime", p.info.Name, "wanted %v of shape %v, found %v of shape %v", p.info.DType, p.info.Shape, t.DType, t.Shape)
+		if t.DType != p.info.DType || !t.Shape.Equal(p.shape) {
+			return nil, diag.Invalid("runtime", p.info.Name, "wanted %v of shape %v, found %v of shape %v", p.info.DType, p.shape, t.DType, t.Shape)
 		}
 		data := t.Data
 		if size := p.info.DType.Bits() / 8; size > 1 && !isAligned(data, size) {
@@ -308,10 +345,18 @@ func (in *Instance) Infer(ctx context.Context, inputs map[string]*tensor.Tensor)
 }
 
 // Profile turns the measuring of launches on or off for the runs to come.
-func (in *Instance) Profile(on bool) { in.runner.Profile(on) }
+func (in *Instance) Profile(on bool) {
+	in.profiled = on
+	in.runner.Profile(on)
+}
 
-// Times returns the time of each launch of the last run, while Profile is on.
-func (in *Instance) Times() []Timing { return in.runner.Times() }
+// Times returns the time of each launch of the last run, while Profile is on; of several rows, of all together.
+func (in *Instance) Times() []Timing {
+	if in.batch > 1 && in.profiled {
+		return in.times
+	}
+	return in.runner.Times()
+}
 
 // Memory returns what the instance takes.
 func (in *Instance) Memory() Memory {
@@ -322,6 +367,7 @@ func (in *Instance) Memory() Memory {
 			if ports[i].own {
 				m.Ports += int64(ports[i].bytes)
 			}
+			m.Ports += int64(len(ports[i].rows.stage))
 		}
 	}
 	return m

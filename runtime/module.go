@@ -117,7 +117,7 @@ func usable(v *artifact.Variant, opt Options) (Device, error) {
 		for _, in := range v.Inputs {
 			if in.Name == name {
 				found = true
-				if !in.Shape.Equal(shape) {
+				if _, rows := in.Rows(shape); !rows && !in.Shape.Equal(shape) {
 					return nil, diag.Invalid("runtime", name, "wanted shape %v, compiled for %v", shape, in.Shape)
 				}
 			}

@@ -4,7 +4,8 @@
 // Module is an open file with one variant loaded on one device; it may be shared. Instance is what runs: it has its
 // own intermediate memory and threads and is used by one goroutine at a time, while any number of instances share the
 // weights and the code of their module. On the path of an inference nothing is allocated, looked up by name or
-// copied: inputs and outputs are bound once and stay bound.
+// copied: inputs and outputs are bound once and stay bound. Where the plan leaves the number of rows open, a run follows it
+// once a row, on that row of what is bound.
 //
 // Devices are given to Open as values, so that a program links only those that it names.
 package runtime
@@ -69,6 +70,9 @@ type InstanceOptions struct {
 	// Threads is how many threads work on one inference, the caller's included; 0 is one for each core that the
 	// process may use. Devices with threads of their own ignore it.
 	Threads int
+	// Batch is how many rows a run has where the plan leaves that open, up to artifact.MaxBatch: inputs and outputs that are open
+	// have as many. 0 is 1, and lets Infer take what its inputs have.
+	Batch int
 }
 
 // Timing is the time of one launch.
@@ -76,7 +80,7 @@ type Timing struct {
 	Pos      int           // position in the plan
 	Name     string        // of the launch
 	Kernel   string        // "" for a copy or control launch
-	Runs     int           // how often it ran: in a loop, once a turn
+	Runs     int           // how often it ran: in a loop, once a turn; of several rows, once a row
 	Start    time.Duration // since the run began, the first time
 	Duration time.Duration // all times together
 }
