@@ -98,6 +98,9 @@ type Module struct {
 
 	// Defaults are the values of parameters of main that a caller may leave out, by the parameter's name.
 	Defaults map[string]*tensor.Tensor
+	// Batch names the dimension along axis 0 of inputs that the model leaves open and the importer took for a batch: "?" where
+	// it has no name, "" where there is none.
+	Batch string
 	// Extents are the outputs that have room for more than they hold, by name.
 	Extents map[string]Extent
 	// Backing holds the files that constants are views of.

@@ -26,6 +26,7 @@ type importer struct {
 	opts       Options
 	notes      *diag.Notes
 	dims       map[string]int // dim_param to extent
+	batch      string         // the name of the dimension that was taken for a batch
 	functions  map[functionKey]*pb.FunctionProto
 	rows       map[rowKey]*row
 	irVersion  int64

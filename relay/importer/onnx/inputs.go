@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -205,12 +206,15 @@ func (im *importer) inputType(v *pb.ValueInfoProto) (*relay.TensorType, error) {
 		}
 	}
 	if len(unknown) == 1 && unknown[0] == 0 {
-		shape[0] = 1
+		shape[0] = max(1, im.opts.Batch)
 		param := declared.GetDim()[0].GetDimParam()
 		if !anonymous(param) {
-			im.dims[param] = 1
+			im.dims[param] = shape[0]
 		}
-		im.notes.Add(diag.Default, step, name, "axis 0%s is not known in the model: taken as a batch of 1", named(param))
+		if im.batch == "" || anonymous(im.batch) {
+			im.batch = cmp.Or(param, "?")
+		}
+		im.notes.Add(diag.Default, step, name, "axis 0%s is not known in the model: taken as a batch of %d", named(param), shape[0])
 		unknown = nil
 	}
 	if len(unknown) > 0 {

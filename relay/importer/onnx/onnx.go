@@ -39,6 +39,8 @@ type Options struct {
 	InputShapes map[string][]int
 	// Dims gives the extent of a named dimension (dim_param), in every input that has it.
 	Dims map[string]int
+	// Batch is the extent of axis 0 of inputs in which the model leaves just that one open and nothing above gives it; 0 is 1.
+	Batch int
 	// Values binds inputs to constants: shapes, axes, repeats and other values that must be known to compile. A
 	// bound input is no parameter of the module.
 	Values map[string]*tensor.Tensor
@@ -136,6 +138,7 @@ func (im *importer) module(model *pb.ModelProto) (*relay.Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.Batch = im.batch
 	outputs, err := im.graph(sc, g)
 	if err != nil {
 		return nil, err

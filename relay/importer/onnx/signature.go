@@ -25,6 +25,7 @@ type Input struct {
 	DType   tensor.DType // Invalid when it is not one of ours
 	Shape   tensor.Shape // tensor.Unknown where the model leaves it open; nil when it does not give the rank
 	Default bool         // the model has a value for it
+	Dims    []string     // names of the axes; "" where the model does not name one
 }
 
 // ReadSignature reads the names and types at the border of the model at path; it converts nothing.
@@ -61,7 +62,11 @@ func ReadSignature(path string) (*Signature, error) {
 				if _, ok := d.GetValue().(*pb.TensorShapeProto_Dimension_DimValue); ok && d.GetDimValue() >= 0 {
 					extent = int(d.GetDimValue())
 				}
-				in.Shape = append(in.Shape, extent)
+				name := d.GetDimParam()
+				if anonymous(name) {
+					name = ""
+				}
+				in.Shape, in.Dims = append(in.Shape, extent), append(in.Dims, name)
 			}
 		}
 		s.Inputs = append(s.Inputs, in)
