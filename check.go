@@ -22,6 +22,7 @@ import (
 type CheckOptions struct {
 	Threads int    // as in LoadOptions
 	Device  string // as in LoadOptions
+	Batch   int    // as in LoadOptions; 0 is the rows of the inputs that are given, or 1
 	Seed    uint64 // of the inputs that are not given
 	// Inputs by name, or the only one without; the others are drawn: floats from a normal distribution, integers are 0.
 	Inputs map[string]*tensor.Tensor
@@ -93,7 +94,7 @@ func (c *Compiled) Check(ctx context.Context, o CheckOptions) (*Report, error) {
 	if err := c.WriteFile(path); err != nil {
 		return nil, err
 	}
-	m, err := Load(path, LoadOptions{Threads: o.Threads, Device: o.Device, Target: c.variants[0].target.String()})
+	m, err := Load(path, LoadOptions{Threads: o.Threads, Device: o.Device, Batch: o.Batch, Target: c.variants[0].target.String()})
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +123,7 @@ type checker struct {
 	c      *variant
 	m      *Model
 	o      CheckOptions
+	rows   int // of the batch
 	feeds  map[string]*tensor.Tensor
 	values map[string]*tensor.Tensor // by tensor of the plan: what was there before the launch
 	fresh  map[string]*tensor.Tensor // what the launch has written
@@ -135,7 +137,8 @@ func (k *checker) inputs() error {
 	rng := rand.New(rand.NewPCG(k.o.Seed, 1))
 	k.feeds = map[string]*tensor.Tensor{}
 	given, names := maps.Clone(k.o.Inputs), make([]string, len(k.m.Inputs()))
-	for i, in := range k.m.Inputs() {
+	k.rows = k.m.rows(given)
+	for i, in := range k.m.module.Inputs() {
 		t := given[in.Name]
 		if only := given[""]; only != nil && len(names) == 1 {
 			t = only
@@ -147,13 +150,13 @@ func (k *checker) inputs() error {
 			t = k.m.defaults[in.Name]
 		}
 		if t == nil {
-			w := tensor.NewWide(in.DType, in.Shape)
+			w := tensor.NewWide(in.DType, in.Batched(k.rows))
 			for i := range w.F {
 				w.F[i] = rng.NormFloat64()
 			}
 			t = w.Narrow()
 		}
-		k.feeds[in.Name], k.values[in.Tensor] = t, t
+		k.feeds[in.Name] = t
 	}
 	for name := range given {
 		return diag.Invalid("check", name, "no input has this name; the inputs are %s", strings.Join(names, ", "))
@@ -174,7 +177,7 @@ func (k *checker) layers(ctx context.Context) error {
 	if k.actual, err = k.m.Run(ctx, k.feeds); err != nil {
 		return err
 	}
-	s, err := k.m.Session()
+	s, err := k.m.session(k.rows)
 	if err != nil {
 		return err
 	}
@@ -193,8 +196,14 @@ func (k *checker) layers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done := 0
+	done, row := 0, -1
 	return s.RunSteps(ctx, func(pos int) error {
+		if r := s.Row(); r != row {
+			row = r
+			for _, in := range k.m.module.Inputs() {
+				k.values[in.Tensor] = rowOf(&in, k.feeds[in.Name], r)
+			}
+		}
 		k.fresh = map[string]*tensor.Tensor{}
 		for _, written := range steps[pos].Launch.Writes {
 			for name := written; name != ""; name = plan.Tensors[place[name]].AliasOf { // and what it is a part of
@@ -422,50 +431,71 @@ func position(shape tensor.Shape, i int) []int {
 // as independent ones do: 16·u·√(Σ K + s) + 64·u'·√n of the largest magnitude, where n values and weights are kept in a type
 // narrower than the output's, with u'.
 func (k *checker) outputs(ctx context.Context, m *relay.Module) error {
-	var operands []*tensor.Tensor
-	for _, p := range m.Main().Params {
-		t := k.feeds[p.Name]
-		if t == nil {
-			return diag.Internal("check", p.Name, "the compiled model lost an input")
-		}
-		operands = append(operands, t)
-	}
-	want, err := eval.Tensors(ctx, m.Main(), operands)
-	if err != nil {
-		return err
-	}
 	sum, rounds, control := 0, false, len(k.c.plan.Regions) > 0
-	narrow := k.narrow()
 	for i, l := range k.c.layers {
 		w := l.site.work()
-		sum += k.report.Layers[i].Runs * (w.reduction + w.steps)
+		sum += k.report.Layers[i].Runs / k.rows * (w.reduction + w.steps)
 		rounds = rounds || w.rounds || control && w.decides
 	}
-	for i, name := range m.Outputs {
-		got := k.actual[name]
-		if got == nil {
-			continue // the count of a bounded output
+	ports := map[string]*artifact.Port{}
+	for _, list := range [][]artifact.Port{k.m.module.Inputs(), k.m.module.Outputs()} {
+		for i := range list {
+			ports[list[i].Name] = &list[i]
 		}
-		o := OutputReport{Name: name, Judged: want[i].DType.IsFloat() && !rounds}
-		if !got.Shape.Equal(want[i].Shape) { // cut to its extent
-			want[i] = &tensor.Tensor{DType: want[i].DType, Shape: got.Shape, Data: want[i].Data[:min(len(want[i].Data), len(got.Data))]}
-			if err := want[i].Check(); err != nil {
-				return diag.Numeric("check", name, "shape %v", got.Shape).By(err)
-			}
-		}
-		w, g := tensor.Widen(want[i]), tensor.Widen(got)
-		o.Largest = extremeOf(w).high
-		o.Bound = 16 * numtest.Unit(want[i].DType) * math.Sqrt(float64(sum+1)) * o.Largest
-		for d, n := range narrow {
-			if d.Bits() < want[i].DType.Bits() {
-				o.Bound += 64 * numtest.Unit(d) * math.Sqrt(float64(n)) * o.Largest
-			}
-		}
-		var r LayerReport
-		compareWide(&r, g, w, o.Bound)
-		o.Measured, o.Wrong, o.RMS, o.Max = r.Measured, r.Wrong, r.RMS, r.Max
-		k.report.Outputs = append(k.report.Outputs, o)
 	}
+	reports := make([]OutputReport, len(m.Outputs))
+	for r := range k.rows {
+		var operands []*tensor.Tensor
+		for _, p := range m.Main().Params {
+			t := k.feeds[p.Name]
+			if t == nil {
+				return diag.Internal("check", p.Name, "the compiled model lost an input")
+			}
+			operands = append(operands, rowOf(ports[p.Name], t, r))
+		}
+		want, err := eval.Tensors(ctx, m.Main(), operands)
+		if err != nil {
+			return err
+		}
+		for i, name := range m.Outputs {
+			if k.actual[name] == nil {
+				continue // the count of a bounded output
+			}
+			o := &reports[i]
+			o.Name, o.Judged = name, want[i].DType.IsFloat() && !rounds
+			if err := k.output(o, rowOf(ports[name], k.actual[name], r), want[i], sum); err != nil {
+				return err
+			}
+		}
+	}
+	for _, o := range reports {
+		if o.Name != "" {
+			k.report.Outputs = append(k.report.Outputs, o)
+		}
+	}
+	return nil
+}
+
+// output adds the differences of one row of an output to its report; sum is Σ K + s.
+func (k *checker) output(o *OutputReport, got, want *tensor.Tensor, sum int) error {
+	if !got.Shape.Equal(want.Shape) { // cut to its extent
+		want = &tensor.Tensor{DType: want.DType, Shape: got.Shape, Data: want.Data[:min(len(want.Data), len(got.Data))]}
+		if err := want.Check(); err != nil {
+			return diag.Numeric("check", o.Name, "shape %v", got.Shape).By(err)
+		}
+	}
+	w, g := tensor.Widen(want), tensor.Widen(got)
+	largest := extremeOf(w).high
+	bound := 16 * numtest.Unit(want.DType) * math.Sqrt(float64(sum+1)) * largest
+	for d, n := range k.narrow() {
+		if d.Bits() < want.DType.Bits() {
+			bound += 64 * numtest.Unit(d) * math.Sqrt(float64(n)) * largest
+		}
+	}
+	r := LayerReport{Measured: o.Measured, Wrong: o.Wrong, RMS: o.RMS, Max: o.Max}
+	compareWide(&r, g, w, bound)
+	o.Largest, o.Bound = math.Max(o.Largest, largest), math.Max(o.Bound, bound)
+	o.Measured, o.Wrong, o.RMS, o.Max = r.Measured, r.Wrong, r.RMS, r.Max
 	return nil
 }
 

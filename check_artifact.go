@@ -45,7 +45,7 @@ func (v *variant) writeGraph(w *artifact.Writer, number int) error {
 // Errors are those of Load and Check, and ErrUnsupported for an artifact that cannot be planned anew: of an extension, or of
 // a version that planned otherwise or kept no graph.
 func CheckArtifact(ctx context.Context, path string, o CheckOptions) (r *Report, err error) {
-	m, err := Load(path, LoadOptions{Threads: o.Threads, Device: o.Device})
+	m, err := Load(path, LoadOptions{Threads: o.Threads, Device: o.Device, Batch: o.Batch})
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +94,11 @@ func (j *job) planAnew(ctx context.Context, m *Model) (*variant, error) {
 	}
 	if err := j.plan(ctx, v); err != nil {
 		return nil, err
+	}
+	for _, ports := range [][2][]artifact.Port{{v.plan.Inputs, m.Plan().Inputs}, {v.plan.Outputs, m.Plan().Outputs}} {
+		for i := range min(len(ports[0]), len(ports[1])) {
+			ports[0][i].Open = ports[1][i].Open // what the model as imported shows
+		}
 	}
 	same, err := samePlan(v.plan, m.Plan())
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/memplan"
 	"github.com/texel-ml/texel/relay"
+	"github.com/texel-ml/texel/relay/batch"
 	"github.com/texel-ml/texel/relay/importer/onnx"
 	"github.com/texel-ml/texel/relay/relaytext"
 	graphpasses "github.com/texel-ml/texel/relay/transform"
@@ -92,6 +93,9 @@ func Compile(ctx context.Context, path string, opts Options) (c *Compiled, err e
 	if c.source, err = Import(ctx, path, opts, j.notes); err != nil {
 		return c, err
 	}
+	if j.axes, err = j.leaveOpen(ctx, path, c.source); err != nil {
+		return c, err
+	}
 	if c.header, err = header(path, opts); err != nil {
 		return c, err
 	}
@@ -108,13 +112,18 @@ func Compile(ctx context.Context, path string, opts Options) (c *Compiled, err e
 
 // Import reads a model as a module of relay, its dimensions bound by opts. Notes go to notes, which may be nil.
 func Import(ctx context.Context, path string, opts Options, notes *diag.Notes) (*relay.Module, error) {
+	return importModel(ctx, path, opts, 1, notes)
+}
+
+// importModel is Import with a batch where the model leaves it open.
+func importModel(ctx context.Context, path string, opts Options, batch int, notes *diag.Notes) (*relay.Module, error) {
 	var m *relay.Module
 	var err error
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".onnx":
 		var list []diag.Note
 		m, list, err = onnx.Import(ctx, path, onnx.Options{InputShapes: opts.InputShapes, Dims: opts.Dims, Values: opts.Values, MaxTrips: opts.MaxTrips,
-			FreezeDefaults: opts.FreezeDefaults})
+			FreezeDefaults: opts.FreezeDefaults, Batch: batch})
 		for _, n := range list {
 			notes.Append(n)
 		}
@@ -236,7 +245,8 @@ func (o Options) Settings() []artifact.Setting {
 type job struct {
 	opts  Options
 	notes *diag.Notes
-	step  string // for a panic's message
+	axes  *batch.Axes // of the batch, where it stays open
+	step  string      // for a panic's message
 	mu    sync.Mutex
 }
 
@@ -296,6 +306,7 @@ func (j *job) plan(ctx context.Context, v *variant) error {
 		return err
 	}
 	v.plan, v.data, v.digests, v.layers = p.plan, p.data, p.digests, p.layers
+	open(v.plan, j.axes, batchName(v.module))
 	if err := memplan.Assign(v.plan, memoryFor(t)); err != nil {
 		return err
 	}

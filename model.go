@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/texel-ml/texel/artifact"
@@ -21,6 +22,9 @@ type LoadOptions struct {
 	Device string
 	// Shapes chooses among the variants of the artifact by the shapes of inputs. Empty takes the first usable one.
 	Shapes map[string]tensor.Shape
+	// Batch is how many rows a run has where the artifact leaves its batch open, up to artifact.MaxBatch. 0 takes for each Run what
+	// its inputs have, and 1 for a Session.
+	Batch int
 	// Target takes only a variant for this target record. Empty takes any.
 	Target string
 	// CacheDir is a folder that remembers which files were verified, so that weights are digested once. Empty
@@ -34,6 +38,9 @@ type LoadOptions struct {
 type Model struct {
 	module   *runtime.Module
 	threads  int
+	batch    int
+	inputs   []artifact.Port // with Batch rows
+	outputs  []artifact.Port
 	defaults map[string]*tensor.Tensor
 
 	mu     sync.Mutex
@@ -57,7 +64,12 @@ func Load(path string, o LoadOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{module: module, threads: o.Threads, defaults: map[string]*tensor.Tensor{}}
+	if o.Batch != 0 {
+		if err := module.CheckBatch(o.Batch); err != nil {
+			return nil, errors.Join(err, module.Close())
+		}
+	}
+	m := &Model{module: module, threads: o.Threads, batch: o.Batch, inputs: batched(module.Inputs(), o.Batch), outputs: batched(module.Outputs(), o.Batch), defaults: map[string]*tensor.Tensor{}}
 	for _, in := range module.Inputs() {
 		for _, w := range module.Plan().Weights {
 			if in.Default != "" && w.Tensor == in.Default {
@@ -69,11 +81,22 @@ func Load(path string, o LoadOptions) (*Model, error) {
 	return m, nil
 }
 
-// Inputs returns the inputs of the model: names, element types, shapes. One with a Default may be left out of Run.
-func (m *Model) Inputs() []artifact.Port { return m.module.Inputs() }
+// batched returns the ports with n rows; 0 is one.
+func batched(ports []artifact.Port, n int) []artifact.Port {
+	ports = slices.Clone(ports)
+	for i := range ports {
+		ports[i].Shape = ports[i].Batched(max(1, n))
+	}
+	return ports
+}
 
-// Outputs returns the outputs of the model. Where Extent is set, the shape is an upper limit.
-func (m *Model) Outputs() []artifact.Port { return m.module.Outputs() }
+// Inputs returns the inputs of the model: names, element types, shapes with LoadOptions.Batch rows. One with a Default may be left
+// out of Run. Where Open is set and LoadOptions.Batch is not, Run takes any number of rows along that axis, of all such inputs
+// the same.
+func (m *Model) Inputs() []artifact.Port { return m.inputs }
+
+// Outputs returns the outputs of the model, with LoadOptions.Batch rows. Where Extent is set, the shape is an upper limit.
+func (m *Model) Outputs() []artifact.Port { return m.outputs }
 
 // Plan returns what the model does. It must not be changed.
 func (m *Model) Plan() *artifact.Plan { return m.module.Plan() }
@@ -98,8 +121,11 @@ func (m *Model) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (map[
 
 // Session returns an instance of its own for callers that bind memory once and run often: nothing is allocated or
 // copied on its path. Close it before the model.
-func (m *Model) Session() (*runtime.Instance, error) {
-	return m.module.New(runtime.InstanceOptions{Threads: m.threads})
+func (m *Model) Session() (*runtime.Instance, error) { return m.session(m.batch) }
+
+// session is Session with a number of rows; 0 takes those of the inputs.
+func (m *Model) session(batch int) (*runtime.Instance, error) {
+	return m.module.New(runtime.InstanceOptions{Threads: m.threads, Batch: batch})
 }
 
 func (m *Model) acquire() (*runtime.Instance, error) {
