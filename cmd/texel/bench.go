@@ -36,6 +36,7 @@ type benchResult struct {
 	Model         string  `json:"model"`
 	Device        string  `json:"device"`
 	Threads       int     `json:"threads"`
+	Batch         int     `json:"batch"` // rows of an inference, where the model leaves them open; else 1
 	MedianMS      float64 `json:"median_ms"`
 	MinMS         float64 `json:"min_ms"`
 	P95MS         float64 `json:"p95_ms"`
@@ -63,6 +64,7 @@ func (a *app) benchCommand() *cobra.Command {
 	}
 	f.model.add(c)
 	f.device.add(c)
+	f.device.addBatch(c)
 	c.Flags().BoolVar(&f.model.noCache, "no-cache", false, "compile anew and keep nothing")
 	c.Flags().IntVar(&f.rounds, "rounds", 0, "measured inferences (0: as many as fit in a second)")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
@@ -105,7 +107,7 @@ func (a *app) bench(ctx context.Context, path string, f *benchFlags) error {
 func (a *app) measure(ctx context.Context, o *opened, f *benchFlags) (*benchResult, error) {
 	before := resetPeak()
 	start := time.Now()
-	m, err := texel.Load(o.path, texel.LoadOptions{Threads: f.device.count(), Device: f.device.device, CacheDir: a.verifiedDir()})
+	m, err := texel.Load(o.path, texel.LoadOptions{Threads: f.device.count(), Device: f.device.device, Batch: f.device.batch, CacheDir: a.verifiedDir()})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +126,7 @@ func (a *app) measure(ctx context.Context, o *opened, f *benchFlags) (*benchResu
 		return nil, err
 	}
 	first := ms(time.Since(start))
-	r := &benchResult{Model: o.name, Device: f.device.device, Threads: f.device.count(), CompileMS: o.compileMS, CompileCached: o.cached,
+	r := &benchResult{Model: o.name, Device: f.device.device, Threads: f.device.count(), Batch: s.Batch(), CompileMS: o.compileMS, CompileCached: o.cached,
 		LoadMS: loadMS, FirstMS: first, ColdMS: loadMS + first, PeakMB: max(0, peakMB()-before)}
 	feeds := randomInputs(m.Inputs())
 	if err := bind(s, m.Inputs(), feeds); err != nil {
@@ -207,10 +209,14 @@ func (a *app) printBench(r *benchResult, asJSON bool) error {
 	if r.CompileCached {
 		cached = " (from the cache)"
 	}
-	_, err := fmt.Fprintf(a.out, "%s on %s, %d threads: median %.3f ms, min %.3f, p95 %.3f\n"+
+	rows := ""
+	if r.Batch > 1 {
+		rows = fmt.Sprintf(", batch %d", r.Batch)
+	}
+	_, err := fmt.Fprintf(a.out, "%s on %s, %d threads%s: median %.3f ms, min %.3f, p95 %.3f\n"+
 		"  compiled in %.0f ms%s, load %.1f ms, first %.1f ms, inputs and outputs %.3f ms\n"+
 		"  weights %.2f MB, arena %.2f MB, scratch %.2f MB a thread, peak %.1f MiB; %d launches of %d kernels\n",
-		r.Model, r.Device, r.Threads, r.MedianMS, r.MinMS, r.P95MS, r.CompileMS, cached, r.LoadMS, r.FirstMS, r.IOMS,
+		r.Model, r.Device, r.Threads, rows, r.MedianMS, r.MinMS, r.P95MS, r.CompileMS, cached, r.LoadMS, r.FirstMS, r.IOMS,
 		float64(r.WeightsBytes)/1e6, float64(r.ArenaBytes)/1e6, float64(r.ScratchBytes)/1e6, r.PeakMB, r.Launches, r.Kernels)
 	return err
 }

@@ -31,7 +31,7 @@ func (a *app) checkCommand() *cobra.Command {
 		if err := d.check(); err != nil {
 			return err
 		}
-		report, err := a.check(c.Context(), args[0], m, d, texel.CheckOptions{Threads: d.threads, Device: d.device, Seed: seed, Inputs: arrays})
+		report, err := a.check(c.Context(), args[0], m, d, texel.CheckOptions{Threads: d.threads, Device: d.device, Batch: d.batch, Seed: seed, Inputs: arrays})
 		if err != nil {
 			return err
 		}
@@ -52,6 +52,7 @@ func (a *app) checkCommand() *cobra.Command {
 	}}
 	m.add(c)
 	d.add(c)
+	d.addBatch(c)
 	c.Flags().StringArrayVar(&inputs, "input", nil, "name=x.npy or IN.npz; the others are drawn")
 	c.Flags().Uint64Var(&seed, "seed", 0, "of the inputs that are drawn")
 	c.Flags().BoolVar(&certify, "certify", false, "write what was measured to ART.cert.json or MODEL.cert.json")
@@ -77,6 +78,15 @@ func (a *app) check(ctx context.Context, path string, m *modelFlags, d *deviceFl
 	}
 	if err := d.compileFor(&opts); err != nil {
 		return nil, err
+	}
+	if d.batch > 0 {
+		apart, err := batchApart(path, m, opts, o.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		if apart != nil {
+			opts = *apart
+		}
 	}
 	opts.Progress = bar.report
 	c, err := texel.Compile(ctx, path, opts)

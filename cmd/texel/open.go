@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/texel-ml/texel"
+	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/scratch"
 	"github.com/texel-ml/texel/relay/importer/onnx"
@@ -122,11 +124,17 @@ func parseInts(s string) ([]int, error) {
 type deviceFlags struct {
 	device  string
 	threads int
+	batch   int // 0: as the inputs have
 }
 
 func (f *deviceFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.device, "device", "cpu", "cpu, opencl or opencl:NUMBER")
 	c.Flags().IntVar(&f.threads, "threads", 0, "threads of the cpu (0: one a processor)")
+}
+
+// addBatch adds the flag of the commands that run a batch.
+func (f *deviceFlags) addBatch(c *cobra.Command) {
+	c.Flags().IntVar(&f.batch, "batch", 0, "rows of a model whose batch is open (0: as the inputs have, or 1)")
 }
 
 // maxThreads is how many threads an instance takes.
@@ -143,6 +151,9 @@ func (f *deviceFlags) check() error {
 		return diag.Unsupported("device", f.device, "this device is not in this version; cpu and opencl are")
 	default:
 		return usage("--device wants cpu, opencl, vulkan, remote:ADDR or adb, found %q", f.device)
+	}
+	if f.batch < 0 || f.batch > artifact.MaxBatch {
+		return usage("--batch wants 1 to %d, found %d", artifact.MaxBatch, f.batch)
 	}
 	if f.threads < 0 || f.threads > maxThreads {
 		return usage("--threads wants 0 to %d, found %d", maxThreads, f.threads)
@@ -198,35 +209,106 @@ type opened struct {
 
 func isArtifact(path string) bool { return strings.EqualFold(filepath.Ext(path), ".texel") }
 
-// open loads an artifact, or compiles a model through the cache and loads the result.
+// open loads an artifact, or compiles a model through the cache and loads the result. What the model leaves open is bound by the
+// shapes of given, but for a batch that can stay open.
 func (a *app) open(ctx context.Context, path string, m *modelFlags, d *deviceFlags, given map[string]*tensor.Tensor) (*opened, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	o := &opened{path: path, name: path, close: func() {}}
-	build := func() error { return nil }
-	if !isArtifact(path) {
-		if err := nameInputs(path, given); err != nil {
-			return nil, err
-		}
-		opts, err := m.options(given)
-		if err != nil {
-			return nil, err
-		}
-		if err := d.compileFor(&opts); err != nil {
-			return nil, err
-		}
-		build = func() error { return a.artifactOf(ctx, o, opts, m.noCache) }
-		if err := build(); err != nil {
-			return nil, err
-		}
+	if isArtifact(path) {
+		return a.load(&opened{path: path, name: path, close: func() {}}, d, nil)
 	}
+	if err := nameInputs(path, given); err != nil {
+		return nil, err
+	}
+	opts, err := m.options(given)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.compileFor(&opts); err != nil {
+		return nil, err
+	}
+	apart, err := batchApart(path, m, opts, given)
+	if err != nil {
+		return nil, err
+	}
+	if apart != nil {
+		o, err := a.compiled(ctx, path, *apart, m.noCache, d)
+		if err != nil || takes(o.Model, given) {
+			return o, err
+		}
+		o.Close()
+		o.close()
+	}
+	return a.compiled(ctx, path, opts, m.noCache, d)
+}
+
+// takes reports whether a model runs on arrays of these shapes.
+func takes(m *texel.Model, given map[string]*tensor.Tensor) bool {
+	return !slices.ContainsFunc(m.Inputs(), func(in artifact.Port) bool {
+		t := given[in.Name]
+		return t != nil && in.Open == nil && !t.Shape.Equal(in.Shape)
+	})
+}
+
+// batchApart returns options that leave axis 0 of inputs open where the model does, and bind the other axes to those of given as
+// opts does. Nil is that there are none.
+func batchApart(path string, m *modelFlags, opts texel.Options, given map[string]*tensor.Tensor) (*texel.Options, error) {
+	inputs, err := inputsOf(path)
+	if err != nil {
+		return nil, err
+	}
+	user, err := m.options(nil)
+	if err != nil {
+		return nil, err
+	}
+	found := false
+	apart := opts
+	apart.InputShapes, apart.Dims = maps.Clone(opts.InputShapes), maps.Clone(opts.Dims)
+	for _, in := range inputs {
+		t := given[in.Name]
+		if _, bound := user.InputShapes[in.Name]; t == nil || bound || len(in.Shape) == 0 || len(t.Shape) != len(in.Shape) || in.Shape[0] != tensor.Unknown || in.Dims == nil {
+			continue
+		}
+		if _, bound := user.Dims[in.Dims[0]]; bound && in.Dims[0] != "" {
+			continue
+		}
+		for axis, name := range in.Dims {
+			if axis == 0 || in.Shape[axis] != tensor.Unknown {
+				continue
+			}
+			if old, bound := apart.Dims[name]; name == "" || name == in.Dims[0] || bound && old != t.Shape[axis] {
+				return nil, nil
+			}
+			apart.Dims[name] = t.Shape[axis]
+		}
+		delete(apart.InputShapes, in.Name)
+		found = true
+	}
+	if !found {
+		return nil, nil
+	}
+	return &apart, nil
+}
+
+// compiled compiles a model through the cache and loads the result.
+func (a *app) compiled(ctx context.Context, path string, opts texel.Options, noCache bool, d *deviceFlags) (*opened, error) {
+	o := &opened{path: path, name: path, close: func() {}}
+	build := func() error { return a.artifactOf(ctx, o, opts, noCache) }
+	if err := build(); err != nil {
+		return nil, err
+	}
+	return a.load(o, d, build)
+}
+
+// load loads an artifact; one of the cache that is damaged is built anew.
+func (a *app) load(o *opened, d *deviceFlags, build func() error) (*opened, error) {
 	start := time.Now()
 	load := func() (*texel.Model, error) {
-		return texel.Load(o.path, texel.LoadOptions{Threads: d.count(), Device: d.device, CacheDir: a.verifiedDir()})
+		return texel.Load(o.path, texel.LoadOptions{Threads: d.count(), Device: d.device, Batch: d.batch, CacheDir: a.verifiedDir()})
 	}
 	model, err := load()
-	if errors.Is(err, diag.ErrInvalid) && o.cached { // damaged since; it is only a copy
+	if errors.Is(err, diag.ErrInvalid) && o.cached { // since it was kept; it is only a copy
 		(&cacheEntry{path: o.path}).remove()
 		if err := build(); err != nil {
 			return nil, err
@@ -255,7 +337,7 @@ func inputsOf(path string) ([]onnx.Input, error) {
 		list, err := relaytext.ReadInputs(path)
 		inputs := make([]onnx.Input, len(list))
 		for i, in := range list {
-			inputs[i] = onnx.Input(in)
+			inputs[i] = onnx.Input{Name: in.Name, DType: in.DType, Shape: in.Shape, Default: in.Default}
 		}
 		return inputs, err
 	}

@@ -47,6 +47,7 @@ func (a *app) runCommand() *cobra.Command {
 	}
 	f.model.add(c)
 	f.device.add(c)
+	f.device.addBatch(c)
 	c.Flags().BoolVar(&f.model.noCache, "no-cache", false, "compile anew and keep nothing")
 	c.Flags().StringArrayVar(&f.inputs, "input", nil, "name=x.npy, name=picture.jpg, or IN.npz with arrays named as the inputs")
 	c.Flags().StringVar(&f.output, "output", "", "folder for one .npy an output, or OUT.npz")
@@ -89,12 +90,12 @@ func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
 	}
 	defer m.close()
 	defer m.Close()
-	for name, file := range pictures {
-		port, err := inputNamed(m.Inputs(), name)
+	for name, files := range pictures {
+		port, err := inputNamed(m.Plan().Inputs, name)
 		if err != nil {
 			return err
 		}
-		if arrays[port.Name], err = picture.ReadFile(file, port.DType, port.Shape, f.picture); err != nil {
+		if arrays[port.Name], err = readPictures(files, &port, f.picture); err != nil {
 			return err
 		}
 	}
@@ -137,15 +138,39 @@ func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
 	return nil
 }
 
-// readInputs reads the arrays of --input, and returns the pictures by input name. A file without a name is under "".
-func readInputs(given []string) (map[string]*tensor.Tensor, map[string]string, error) {
-	arrays, pictures := map[string]*tensor.Tensor{}, map[string]string{}
+// readPictures reads what one input is given: a picture for all of it, or several, one a row of a batch along axis 0.
+func readPictures(files []string, port *artifact.Port, o picture.Options) (*tensor.Tensor, error) {
+	if len(files) == 1 {
+		return picture.ReadFile(files[0], port.DType, port.Shape, o)
+	}
+	shape := port.Batched(len(files))
+	if len(shape) == 0 || shape[0] != len(files) || port.Open != nil && port.Open.Axis != 0 {
+		return nil, diag.Invalid("picture", port.Name, "%d pictures are given, and the input has shape %v: wanted one, or one a row of axis 0", len(files), port.Shape)
+	}
+	all := &tensor.Tensor{DType: port.DType, Shape: shape}
+	row := shape.Clone()
+	row[0] = 1
+	for _, file := range files {
+		t, err := picture.ReadFile(file, port.DType, row, o)
+		if err != nil {
+			return nil, err
+		}
+		all.Data = append(all.Data, t.Data...)
+	}
+	return all, all.Check()
+}
+
+// readInputs reads the arrays of --input, and returns the pictures by input name, several where several are given. A file without a
+// name is under "".
+func readInputs(given []string) (map[string]*tensor.Tensor, map[string][]string, error) {
+	arrays, pictures := map[string]*tensor.Tensor{}, map[string][]string{}
 	for _, s := range given {
 		name, path, named := strings.Cut(s, "=")
 		if !named {
 			name, path = "", s
 		}
-		if _, twice := arrays[name]; twice && name != "" || pictures[name] != "" {
+		isPicture := slices.Contains([]string{".png", ".jpg", ".jpeg"}, strings.ToLower(filepath.Ext(path)))
+		if _, twice := arrays[name]; twice && (name != "" || isPicture) || pictures[name] != nil && !isPicture {
 			return nil, nil, usage("--input gives %q twice", name)
 		}
 		switch ext := strings.ToLower(filepath.Ext(path)); ext {
@@ -170,7 +195,7 @@ func readInputs(given []string) (map[string]*tensor.Tensor, map[string]string, e
 			if _, err := os.Stat(path); err != nil {
 				return nil, nil, diag.Invalid("picture", path, "cannot read the picture").By(err)
 			}
-			pictures[name] = path
+			pictures[name] = append(pictures[name], path)
 		default:
 			return nil, nil, usage("--input wants .npy, .npz, .png or .jpg files, found %q", path)
 		}
@@ -230,7 +255,7 @@ func writeOutputs(path string, ports []artifact.Port, results map[string]*tensor
 }
 
 // printTop prints the largest elements of each row of t, shape (rows, classes).
-func (a *app) printTop(t *tensor.Tensor, labels []string, top int, pictures map[string]string) error {
+func (a *app) printTop(t *tensor.Tensor, labels []string, top int, pictures map[string][]string) error {
 	classes := t.Elems()
 	for i := len(t.Shape) - 1; i >= 0; i-- { // the last axis that is not 1: (1, 1000), (1, 1000, 1, 1)
 		if t.Shape[i] != 1 {
@@ -257,9 +282,9 @@ func (a *app) printTop(t *tensor.Tensor, labels []string, top int, pictures map[
 			}
 			return 0
 		})
-		for _, file := range pictures {
-			if row == 0 && len(pictures) == 1 {
-				fmt.Fprintf(a.out, "%s\n", file)
+		for _, files := range pictures {
+			if row < len(files) && len(pictures) == 1 {
+				fmt.Fprintf(a.out, "%s\n", files[row])
 			}
 		}
 		for _, i := range order[:min(top, classes)] {

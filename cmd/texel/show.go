@@ -152,6 +152,9 @@ func printPlan(w io.Writer, p *artifact.Plan) error {
 			for _, e := range x.Extent {
 				more += fmt.Sprintf(", axis %d up to this, its true extent in %s", e.Axis, e.Tensor)
 			}
+			if x.Open != nil {
+				more += fmt.Sprintf(", any number of these along axis %d, %s", x.Open.Axis, x.Open.Name)
+			}
 			if x.Default != "" {
 				more += ", has a default"
 			}
