@@ -100,7 +100,7 @@ var suppressionRows = []row{
 
 // TestADetectorsSuppressionIsOneOperator has the several hundred operators of a detector of several classes.
 func TestADetectorsSuppressionIsOneOperator(t *testing.T) {
-	for _, r := range []struct{ steps, classes, n int }{{36, 1, 50}, {10, 4, 30}, {8, 3, 5}} {
+	for _, r := range []struct{ steps, classes, n, kernels int }{{38, 1, 200, 13}, {10, 4, 30, 14}, {8, 3, 5, 14}} {
 		t.Run(fmt.Sprintf("%d_steps_%d_classes_%d_boxes", r.steps, r.classes, r.n), func(t *testing.T) {
 			g := newGraph(t)
 			before := g.module(greedy{steps: r.steps, threshold: 0.5, explicit: true, fill: 0}.detector(g, r.n, r.classes))
@@ -124,6 +124,14 @@ func TestADetectorsSuppressionIsOneOperator(t *testing.T) {
 			last, err := Run(context.Background(), before, Passes(), &Options{Ops: g.ops, Notes: &diag.Notes{}, Verify: true})
 			require.NoError(t, err)
 			require.Less(t, operators(last), 25, relay.Print(last))
+			kernels := 0
+			for e := range relay.PostOrder(last.Main(), false) {
+				if fn, ok := e.(*relay.Function); ok && fn.Primitive {
+					kernels++
+				}
+			}
+			require.LessOrEqual(t, kernels, r.kernels, relay.Print(last))
+			t.Logf("%d kernels", kernels)
 		})
 	}
 }
