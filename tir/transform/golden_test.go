@@ -41,11 +41,15 @@ func runGolden(t *testing.T, p transform.Pass, file string) {
 	in := golden.In(t, file, "in")
 	var out strings.Builder
 	var err error
+	opts := transform.Options{}
+	if strings.Contains(in, "kind=bound") {
+		opts.Device = transform.GPU
+	}
 	if p.Split != nil {
 		f, perr := tirtext.Parse(file, in)
 		require.NoError(t, perr)
 		require.Equal(t, in, tirtext.Print(f), "the input is not as it would be printed")
-		kernels, between, serr := p.Split(f, transform.Options{})
+		kernels, between, serr := p.Split(f, opts)
 		err = serr
 		for _, k := range kernels {
 			out.WriteString(tirtext.PrintKernel(k))
@@ -55,16 +59,12 @@ func runGolden(t *testing.T, p transform.Pass, file string) {
 		}
 		if err == nil {
 			require.NoError(t, verify.Verify(f))
-			require.NoError(t, sameResults(f, transform.Options{}))
+			require.NoError(t, sameResults(f, opts))
 		}
 	} else {
 		k, perr := tirtext.ParseKernel(file, in)
 		require.NoError(t, perr)
 		require.Equal(t, in, tirtext.PrintKernel(k), "the input is not as it would be printed")
-		opts := transform.Options{}
-		if strings.Contains(in, "kind=bound") {
-			opts.Device = transform.GPU
-		}
 		to, rerr := p.Run(k, opts)
 		err = rerr
 		if err == nil {

@@ -16,7 +16,8 @@ import (
 //	body
 //
 // and its buffers are allocated around the innermost statement that has all their accesses and each loop of which one
-// iteration leaves values in them to the next (see feeds).
+// iteration leaves values in them to the next (see feeds). A shared buffer, which is one of the group, stays around the
+// innermost loop of work-items.
 //
 // Each loop nest directly below the root becomes a kernel, except that neighbours that share a buffer which is not
 // global or a texture stay together. Global buffers of the root pass values between kernels and are returned in the
@@ -180,6 +181,7 @@ func kernelOf(name string, f *tir.Func, body tir.Stmt, allocs []*tir.Buffer, pri
 
 type blockLowerer struct {
 	a      *arith.Analyzer
+	path   []any                             // *tir.For and conditions around, outer first
 	sealed map[tir.Stmt]bool                 // bodies of opaque blocks: no allocation goes inside
 	pins   map[*tir.Buffer][]*tir.Var        // loops over which a reduction with an initial value runs
 	begun  map[*tir.Store]bool               // stores of such reductions: they read what they began, in those loops
@@ -217,6 +219,7 @@ func (b *blockLowerer) stmt(s tir.Stmt) (tir.Stmt, error) {
 		leave := b.a.Scope()
 		defer leave()
 		b.a.BindLoop(n)
+		defer b.within(n)()
 		body, err := b.stmt(n.Body)
 		if err != nil || body == nil || body == n.Body {
 			return orNil(n, body), err
@@ -238,11 +241,15 @@ func (b *blockLowerer) stmt(s tir.Stmt) (tir.Stmt, error) {
 		}
 		return tir.Block1(list...), nil
 	case *tir.If:
+		leave := b.within(n.Cond)
 		then, err := b.stmt(n.Then)
+		leave()
 		if err != nil {
 			return nil, err
 		}
+		leave = b.within(&tir.Not{A: n.Cond})
 		els, err := b.stmt(n.Else)
+		leave()
 		if then == nil && els != nil {
 			return &tir.If{Cond: &tir.Not{A: n.Cond}, Then: els}, err
 		}
@@ -308,6 +315,9 @@ func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
 	})
 	leave := b.a.Assume(n.Where)
 	defer leave()
+	if n.Where != nil {
+		defer b.within(n.Where)()
+	}
 	body, err := b.stmt(tir.SubstStmt(block.Body, values))
 	if err != nil {
 		return nil, err
@@ -317,7 +327,7 @@ func (b *blockLowerer) realize(n *tir.BlockRealize) (tir.Stmt, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.begin(init, body, summed)
+		b.begin(init, body, summed, b.begins(first, summed))
 		if first = b.a.Simplify(first); !tir.IsConst(first, 1) {
 			init = &tir.If{Cond: first, Then: init}
 		}
@@ -369,12 +379,48 @@ func (b *blockLowerer) isZero(v tir.Expr) tir.Expr {
 	return all
 }
 
-// begin notes that body reduces, over loops, what init begins.
-func (b *blockLowerer) begin(init, body tir.Stmt, loops []*tir.Var) {
+// within notes a loop or a condition around, for the time until leave is called.
+func (b *blockLowerer) within(outer any) (leave func()) {
+	b.path = append(b.path, outer)
+	return func() { b.path = b.path[:len(b.path)-1] }
+}
+
+// begins reports whether a reduction over some loops around, of which first is the instance that begins, surely begins in each
+// run of these loops in which it has an instance.
+func (b *blockLowerer) begins(first tir.Expr, summed []*tir.Var) bool {
+	leave := b.a.Scope()
+	defer leave()
+	of := func(e tir.Expr) bool {
+		return slices.ContainsFunc(summed, func(v *tir.Var) bool { return tir.Uses(e, v) })
+	}
+	starts := map[*tir.Var]tir.Expr{}
+	conds := []tir.Expr{first}
+	for _, outer := range b.path {
+		switch n := outer.(type) {
+		case *tir.For:
+			sum := slices.Contains(summed, n.Var)
+			if of(n.Extent) || !sum && of(n.Min) {
+				return false // the first iterations of the loops around may have none of this one
+			}
+			if sum {
+				starts[n.Var] = tir.Subst(n.Min, starts)
+			}
+		case tir.Expr:
+			if of(n) {
+				b.a.Assume(n) // for what has an instance; ends with the scope
+				conds = append(conds, n)
+			}
+		}
+	}
+	return len(starts) == len(summed) && !slices.ContainsFunc(conds, func(c tir.Expr) bool { return !b.a.Prove(tir.Subst(c, starts)) })
+}
+
+// begin notes that body reduces, over loops, what init begins, and whether it does so in each run of these.
+func (b *blockLowerer) begin(init, body tir.Stmt, loops []*tir.Var, sure bool) {
 	tir.Walk(body, func(n any) bool {
 		if s, ok := n.(*tir.Store); ok {
 			if _, begins := accesses(init, s.Buffer); begins {
-				b.begun[s] = true
+				b.begun[s] = sure
 				b.pins[s.Buffer] = append(b.pins[s.Buffer], loops...)
 			}
 		}
@@ -399,7 +445,8 @@ func (b *blockLowerer) inside(s tir.Stmt, buf *tir.Buffer, inLoop bool, f func(s
 		leave := b.a.Scope()
 		defer leave()
 		b.a.BindLoop(loop)
-		if slices.Contains(b.pins[buf], loop.Var) || !independent(loop) && !b.feeds(child, buf) {
+		defer b.within(loop)()
+		if slices.Contains(b.pins[buf], loop.Var) || buf.Scope == tir.Shared && lastItems(loop) || !b.fresh(loop, child, buf) {
 			return f(s, inLoop)
 		}
 		inLoop = true
@@ -409,6 +456,28 @@ func (b *blockLowerer) inside(s tir.Stmt, buf *tir.Buffer, inLoop bool, f func(s
 		return s, false
 	}
 	return with(to), true
+}
+
+// lastItems reports whether the iterations of a loop are work-items, or virtual ones, and each has all of its body for itself:
+// no loop inside is bound to work-items again.
+func lastItems(f *tir.For) bool {
+	if f.Axis() < tir.ThreadAxis && (f.Kind != tir.Bound || f.Thread != tir.Vthread) {
+		return false
+	}
+	again := false
+	tir.Walk(f.Body, func(n any) bool {
+		inner, ok := n.(*tir.For)
+		again = again || ok && inner.Axis() >= tir.ThreadAxis
+		_, isExpr := n.(tir.Expr)
+		return !again && !isExpr
+	})
+	return !again
+}
+
+// fresh reports whether no iteration of a loop needs what another one left in buf, all of whose accesses are in child.
+func (b *blockLowerer) fresh(loop *tir.For, child tir.Stmt, buf *tir.Buffer) bool {
+	n, known := tir.AsInt(loop.Extent)
+	return known && n <= 1 || independent(loop) || b.feeds(child, buf) || b.fills(child, buf)
 }
 
 // independent reports whether no iteration of a loop may need another one.
