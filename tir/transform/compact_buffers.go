@@ -65,10 +65,8 @@ func (c *compactor) shrink(n *tir.Allocate) tir.Stmt {
 	if !ok || n.Buffer.Folding != nil {
 		return n
 	}
-	leave := c.a.Scope()
 	box, ok := c.touched(n.Body, n.Buffer)
-	leave()
-	if !ok || box == nil {
+	if !ok {
 		return n
 	}
 	shape, less := slices.Clone(n.Buffer.Shape), make([]tir.Expr, len(box))
@@ -117,44 +115,68 @@ func alignment(n *tir.Allocate) (strides func(shape []int) []int, ok bool) {
 
 // touched returns the box around all accesses of buf below s, with every variable bound below s swept.
 func (c *compactor) touched(s tir.Stmt, buf *tir.Buffer) ([]tir.Range, bool) {
-	over := map[*tir.Var]tir.Range{}
+	t := &toucher{a: c.a, buf: buf, over: map[*tir.Var]tir.Range{}}
 	if buf.Scope == tir.Shared {
 		for _, f := range c.items {
-			over[f.Var] = tir.Range{Min: f.Min, Extent: f.Extent}
+			t.over[f.Var] = tir.Range{Min: f.Min, Extent: f.Extent}
 		}
 	}
-	var box []tir.Range
+	if !t.walk(s) || len(t.boxes) == 0 {
+		return nil, false
+	}
+	box, ok := t.boxes[0], true
+	for _, b := range t.boxes[1:] { // here, where nothing is known of what is so in a loop alone: that it has an iteration
+		if box, ok = c.a.Union(box, b); !ok {
+			return nil, false
+		}
+	}
+	return box, true
+}
+
+// toucher gathers the boxes that the accesses of a buffer touch.
+type toucher struct {
+	a     *arith.Analyzer
+	buf   *tir.Buffer
+	over  map[*tir.Var]tir.Range // variables bound below the allocation
+	boxes [][]tir.Range
+}
+
+// walk reports whether each access below root has a box.
+func (t *toucher) walk(root any) bool {
 	ok := true
-	access := func(indices []tir.Expr) {
-		t, fine := c.a.Touched(indices, over)
-		switch {
-		case !fine:
-			ok = false
-		case box == nil:
-			box = t
-		default:
-			box, fine = c.a.Union(box, t)
-			ok = ok && fine
+	access := func(buf *tir.Buffer, indices []tir.Expr) {
+		if buf != t.buf {
+			return
 		}
+		var box []tir.Range
+		box, ok = t.a.Touched(indices, t.over)
+		t.boxes = append(t.boxes, box)
 	}
-	tir.Walk(s, func(n any) bool { // parents first: a variable is swept before its uses are met
+	tir.Walk(root, func(n any) bool {
+		if !ok {
+			return false
+		}
 		switch n := n.(type) {
 		case *tir.For:
-			c.a.BindLoop(n)
-			over[n.Var] = tir.Range{Min: n.Min, Extent: n.Extent}
+			leave := t.a.Scope()
+			defer leave()
+			t.a.BindLoop(n)
+			t.over[n.Var] = tir.Range{Min: n.Min, Extent: n.Extent}
+			ok = t.walk(n.Min) && t.walk(n.Extent) && t.walk(n.Body)
+			return false
 		case *tir.Let:
-			c.a.BindValue(n.Var, n.Value)
-			over[n.Var] = tir.Range{Min: n.Value, Extent: tir.I(1)}
+			leave := t.a.Scope()
+			defer leave()
+			t.a.BindValue(n.Var, n.Value)
+			t.over[n.Var] = tir.Range{Min: n.Value, Extent: tir.I(1)}
+			ok = t.walk(n.Value) && t.walk(n.Body)
+			return false
 		case *tir.Load:
-			if n.Buffer == buf && ok {
-				access(n.Indices)
-			}
+			access(n.Buffer, n.Indices)
 		case *tir.Store:
-			if n.Buffer == buf && ok {
-				access(n.Indices)
-			}
+			access(n.Buffer, n.Indices)
 		}
 		return ok
 	})
-	return box, ok
+	return ok
 }
