@@ -47,6 +47,13 @@ func (s *Schedule) placing(step string, b Block, l Loop) *placing {
 		m.refuse("in loop %s, %s; wanted loads and stores in blocks alone", l.v.Name, what)
 		return nil
 	}
+	for _, f := range allLoops(m.block.Body) {
+		around := slices.Concat(at.outer, at.loops, []*tir.For{at.loop})
+		if i := slices.IndexFunc(around, func(o *tir.For) bool { return o.Axis() >= 0 && o.Axis() == f.Axis() }); i >= 0 {
+			m.refuse("its loop %s is bound to %s, as loop %s around the place is", f.Var.Name, f.Thread, around[i].Var.Name)
+			return nil
+		}
+	}
 	if buf := changed(m.block); buf != nil {
 		m.refuse("changes %s, which it reads; wanted a block that may run again", buf.Name)
 		return nil
@@ -92,7 +99,7 @@ func (m *placing) condition() bool {
 		if outOfRange(a, r, cond) {
 			continue
 		}
-		if usesOthers(cond, own) || readsMemory(cond) {
+		if usesOthers(cond, own) || tir.ReadsMemory(cond) {
 			return m.refuse("its guard is not over its own variables; wanted %s before its loops are split", m.step)
 		}
 		m.keep = append(m.keep, cond)

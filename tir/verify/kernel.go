@@ -243,6 +243,16 @@ func (c *kernelChecker) loop(n *tir.For) error {
 	return c.stmt(n.Body)
 }
 
+// boundTwice checks that a loop bound to an axis of the grid is the same loop as one around it that is bound to that axis.
+func boundTwice(around []*tir.For, n *tir.For) error {
+	for _, outer := range around {
+		if n.Axis() >= 0 && outer.Axis() == n.Axis() && (!tir.Equal(outer.Extent, n.Extent) || n.Body != nil && tir.Uses(n.Body, outer.Var)) {
+			return fmt.Errorf("loop %s inside %s is bound to %s too, with another extent or a body that depends on both", n.Var.Name, outer.Var.Name, n.Thread)
+		}
+	}
+	return nil
+}
+
 // boundLoop checks a loop that is bound to an axis of the grid.
 func (c *kernelChecker) boundLoop(n *tir.For) error {
 	if n.Axis() < 0 {
@@ -251,10 +261,8 @@ func (c *kernelChecker) boundLoop(n *tir.For) error {
 	if extent, ok := tir.AsInt(n.Extent); !ok || extent < 1 {
 		return fmt.Errorf("loop %s is bound to %s and has no constant, positive extent", n.Var.Name, n.Thread)
 	}
-	for _, outer := range c.bound {
-		if outer.Thread == n.Thread && (!tir.Equal(outer.Extent, n.Extent) || n.Body != nil && tir.Uses(n.Body, outer.Var)) {
-			return fmt.Errorf("loop %s inside %s is bound to %s too, with another extent or a body that depends on both", n.Var.Name, outer.Var.Name, n.Thread)
-		}
+	if err := boundTwice(c.bound, n); err != nil {
+		return err
 	}
 	if c.may(c.row.Nested) {
 		return nil

@@ -196,6 +196,10 @@ func (v *verifier) loop(n *tir.For, was []tir.Stmt) error {
 			v.node = n.Var.Name
 			return fmt.Errorf("the loop is bound to %q, which is no grid axis", n.Thread)
 		}
+		if err := boundTwice(v.loops, n); err != nil {
+			v.node = n.Var.Name
+			return err
+		}
 	} else if n.Thread != "" {
 		v.node = n.Var.Name
 		return fmt.Errorf("the %v loop names grid axis %q", n.Kind, n.Thread)

@@ -107,6 +107,9 @@ func TestIllegal(t *testing.T) {
 		{"T: float32[10] local", "T: float32[10] strides [0] local", "root: strides [0] of buffer T of shape (10,) put two elements in one place"},
 		{"for k in range(0, 32)", "for k in range(0, 32, kind=vectorized)", "T: the reduce variable r is driven by loop k, which is vectorized: its iterations are not independent"},
 		{"for k in range(0, 32)", "for k in range(0, 32, kind=bound, thread=\"threadIdx.y\")", "T: the reduce variable r is driven by loop k, which is bound to threadIdx.y: its iterations are not independent"},
+		{"range(0, 3):\n      for ii in range(0, 4)", "range(0, 3, kind=bound, thread=\"blockIdx.x\"):\n      for ii in range(0, 4, kind=bound, thread=\"blockIdx.x\")",
+			"ii: loop ii inside io is bound to blockIdx.x too, with another extent or a body that depends on both"},
+		{"range(0, 3):\n      for ii in range(0, 4)", "range(0, 3, kind=bound, thread=\"vthread\"):\n      for ii in range(0, 4, kind=bound, thread=\"vthread\")", ""},
 		{"reads A[v +: 1, r +: 1]", "reads A[v +: 1, r +: 1], T[v +: 1]", ""},
 		{"range(0, 3)", "range(0, 3, thread=\"blockIdx.x\")", `io: the serial loop names grid axis "blockIdx.x"`},
 	} {
