@@ -168,7 +168,7 @@ func (c *cutting) part(e tir.Expr) (out, in tir.Expr, ok bool) {
 		switch uses := tir.UsesAny(t.atom, c.inside); {
 		case !uses:
 			out = tir.Plus(out, term)
-		case !usesOthers(t.atom, c.inside) && !readsMemory(t.atom):
+		case !usesOthers(t.atom, c.inside) && !tir.ReadsMemory(t.atom):
 			in = tir.Plus(in, term)
 		default:
 			ok = false

@@ -24,7 +24,7 @@ func (s *Schedule) declareAnew() {
 	}
 	made, widened := s.fn, map[string]bool{}
 	for {
-		err := verify.Verify(s.fn)
+		err := verify.Since(s.legal, s.fn)
 		if err == nil {
 			return
 		}

@@ -16,7 +16,7 @@ import (
 func outsideBlocks(st tir.Stmt) string {
 	switch n := st.(type) {
 	case *tir.For:
-		if readsMemory(n.Min) || readsMemory(n.Extent) {
+		if tir.ReadsMemory(n.Min) || tir.ReadsMemory(n.Extent) {
 			return fmt.Sprintf("a bound of loop %s reads a buffer", n.Var.Name)
 		}
 		return outsideBlocks(n.Body)
@@ -28,28 +28,17 @@ func outsideBlocks(st tir.Stmt) string {
 		}
 	case *tir.BlockRealize:
 		for _, v := range n.Values {
-			if readsMemory(v) {
+			if tir.ReadsMemory(v) {
 				return fmt.Sprintf("a variable of block %s takes a value that is read from a buffer", n.Block.Name)
 			}
 		}
-		if n.Where != nil && readsMemory(n.Where) {
+		if n.Where != nil && tir.ReadsMemory(n.Where) {
 			return fmt.Sprintf("the condition of block %s reads a buffer", n.Block.Name)
 		}
 	default:
 		return "a statement stands outside of blocks"
 	}
 	return ""
-}
-
-// readsMemory reports whether a buffer is read below root.
-func readsMemory(root any) bool {
-	found := false
-	tir.Walk(root, func(n any) bool {
-		_, load := n.(*tir.Load)
-		found = found || load
-		return !found
-	})
-	return found
 }
 
 // loads reports whether a buffer is read below root.
@@ -107,10 +96,19 @@ func flowOf(st tir.Stmt, a *arith.Analyzer) *flow {
 	f.visit(st, nil, false, false)
 	for _, c := range f.places {
 		for _, l := range c.loops {
-			a.BindLoop(l)
+			a.BindSpan(l) // a block beside may stand in loops that have no iteration
 		}
 	}
 	return f
+}
+
+// running starts a scope in which the block at c runs, so that the loops around it do.
+func (f *flow) running(c *place) (leave func()) {
+	leave = f.a.Scope()
+	for _, l := range c.loops {
+		f.a.BindLoop(l)
+	}
+	return leave
 }
 
 // beside looks at the blocks of the scope that p, a block, stands in.
@@ -131,7 +129,7 @@ func (f *flow) at(r *tir.BlockRealize) *place {
 func (f *flow) visit(st tir.Stmt, loops []*tir.For, maybe, vague bool) {
 	switch n := st.(type) {
 	case *tir.For:
-		maybe = maybe || readsMemory(n.Min) || readsMemory(n.Extent)
+		maybe = maybe || tir.ReadsMemory(n.Min) || tir.ReadsMemory(n.Extent)
 		f.visit(n.Body, append(loops[:len(loops):len(loops)], n), maybe, vague)
 	case *tir.Seq:
 		for _, c := range n.Stmts {
@@ -144,7 +142,7 @@ func (f *flow) visit(st tir.Stmt, loops []*tir.For, maybe, vague bool) {
 		f.visit(n.Body, loops, maybe, true)
 	case *tir.BlockRealize:
 		c := &place{realize: n, loops: loops}
-		f.places, f.maybe[c], f.vague[c] = append(f.places, c), maybe, vague || readsMemory(n.Where) || slices.ContainsFunc(n.Values, func(e tir.Expr) bool { return readsMemory(e) })
+		f.places, f.maybe[c], f.vague[c] = append(f.places, c), maybe, vague || tir.ReadsMemory(n.Where) || slices.ContainsFunc(n.Values, func(e tir.Expr) bool { return tir.ReadsMemory(e) })
 	}
 }
 
@@ -242,6 +240,7 @@ func (f *flow) complete(c *place, from int) bool {
 // covers reports whether the writer at w, which runs before the reader at c, certainly writes all that c reads of a
 // region in the same iteration of the loops that both share.
 func (f *flow) covers(w, c *place, r tir.Region) bool {
+	defer f.running(c)()
 	shared := together(w.loops, c.loops)
 	if f.maybe[w] || f.vague[w] || f.vague[c] || !writes(w.realize.Block, r.Buffer) || !f.complete(w, shared) {
 		return false
@@ -270,7 +269,7 @@ func (f *flow) dense(c *place, r tir.Region, from int) bool {
 	widths := make([]int64, len(region.Ranges))
 	for i, g := range region.Ranges {
 		n, known := tir.AsInt(g.Extent)
-		if !known || readsMemory(g.Min) {
+		if !known || tir.ReadsMemory(g.Min) {
 			return false
 		}
 		widths[i] = n

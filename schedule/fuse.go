@@ -42,8 +42,12 @@ func (s *Schedule) Fuse(loops ...Loop) Loop {
 		case f.Kind != chain[0].Kind:
 			s.refuse("fuse", f.Var.Name, "is %v, the first loop is %v; wanted one kind", f.Kind, chain[0].Kind)
 			return Loop{}
-		case readsMemory(f.Min):
+		case tir.ReadsMemory(f.Min):
 			s.refuse("fuse", f.Var.Name, "starts at a place that is read from a buffer")
+			return Loop{}
+		}
+		if o := first.decided(f); o != nil {
+			s.refuse("fuse", f.Var.Name, "drives a reduction and starts where loop %s is, whose iterations are independent; wanted to fuse it first", o.Var.Name)
 			return Loop{}
 		}
 		total *= n

@@ -33,7 +33,7 @@ func invertWhere(b *tir.Block, indices, at []tir.Expr, shape []int) (inverse, bo
 		v.extent[iv.Var] = int64(iv.Extent)
 	}
 	for i, e := range indices {
-		if readsMemory(e) || !v.axis(v.a.Simplify(e), at[i], int64(shape[i])) {
+		if tir.ReadsMemory(e) || !v.axis(v.a.Simplify(e), at[i], int64(shape[i])) {
 			return inverse{}, false
 		}
 	}

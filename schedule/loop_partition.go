@@ -119,7 +119,7 @@ func reducePart(st tir.Stmt, v *tir.Var, from, n int) tir.Stmt {
 func (s *Schedule) partExtents(step string, f *tir.For, extents []Int) []int {
 	total, known := tir.AsInt(f.Extent)
 	switch {
-	case !known || readsMemory(f.Min):
+	case !known || tir.ReadsMemory(f.Min):
 		s.refuse(step, f.Var.Name, "wants a loop with a constant extent from a place that is known")
 		return nil
 	case f.Kind == tir.Bound:

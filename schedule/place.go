@@ -303,6 +303,21 @@ func guard(st tir.Stmt, cond tir.Expr) tir.Stmt {
 	return m.MapStmt(st)
 }
 
+// decided returns a loop around p whose iterations are independent and which decides where l, at p or inside, starts, where l
+// drives a variable that is not spatial: counted from 0, it would leave that variable to the other loop, too. It returns nil
+// when there is none.
+func (p *place) decided(l *tir.For) *tir.For {
+	for _, f := range p.loops {
+		independent := f.Kind == tir.Parallel || f.Kind == tir.Vectorized || f.Kind == tir.Bound
+		if independent && tir.Uses(l.Min, f.Var) && slices.ContainsFunc(allRealizes(l.Body), func(r *tir.BlockRealize) bool {
+			return drives(r, l.Var, tir.Reduce) || drives(r, l.Var, tir.Ordered)
+		}) {
+			return f
+		}
+	}
+	return nil
+}
+
 // simplifyBindings simplifies the values and guards of the blocks below st, which stands at p inside some more loops.
 func simplifyBindings(st tir.Stmt, p *place, inside ...*tir.For) tir.Stmt {
 	a := p.analyzer()

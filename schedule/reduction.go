@@ -256,7 +256,7 @@ func (t *taker) expr(e tir.Expr) tir.Expr {
 			return t.term(n, n)
 		}
 	}
-	if !t.r.accumulates(e) && (usesOthers(e, t.named) || readsMemory(e)) { // more than terms with a name
+	if !t.r.accumulates(e) && (usesOthers(e, t.named) || tir.ReadsMemory(e)) { // more than terms with a name
 		return t.term(nil, e)
 	}
 	return t.children(e)
@@ -317,7 +317,7 @@ func (t *taker) resolve(values []tir.Expr) []taken {
 				others[f.v] = true
 			}
 		}
-		if usesOthers(made, others) || readsMemory(made) || len(list) <= len(values) {
+		if usesOthers(made, others) || tir.ReadsMemory(made) || len(list) <= len(values) {
 			continue
 		}
 		for n := range values {

@@ -134,7 +134,7 @@ func (m *folding) invert() bool {
 				own[w] = inv.bind[m.block.Iters[i].Var]
 			}
 		}
-		if usesOthers(cond, own) || readsMemory(cond) {
+		if usesOthers(cond, own) || tir.ReadsMemory(cond) {
 			return m.refuse("its guard is not over its own variables; wanted %s before its loops are split", m.step)
 		}
 		m.inv.where = tir.All(m.inv.where, tir.Subst(cond, own))

@@ -87,7 +87,7 @@ func rangesOf(loops []*tir.For) map[*tir.Var]tir.Range {
 // swept is the range around what g is while variables run over their ranges. It reports false where that is not known.
 func swept(a *arith.Analyzer, g tir.Range, over map[*tir.Var]tir.Range) (tir.Range, bool) {
 	_, extent, ok := a.Bounds(g.Extent)
-	if !ok || readsMemory(g.Min) {
+	if !ok || tir.ReadsMemory(g.Min) {
 		return tir.Range{}, false
 	}
 	box, ok := a.Touched([]tir.Expr{g.Min}, over)

@@ -139,8 +139,11 @@ func (c *cut) plan(factors []Int) bool {
 	if what := outsideBlocks(f.Body); what != "" {
 		return c.refuse("%s; wanted loads and stores in blocks alone", what)
 	}
-	if readsMemory(f.Min) || readsMemory(f.Extent) {
+	if tir.ReadsMemory(f.Min) || tir.ReadsMemory(f.Extent) {
 		return c.refuse("a bound of the loop reads a buffer; wanted one that is known before the loops around run")
+	}
+	if o := c.p.decided(f); o != nil {
+		return c.refuse("drives a reduction and starts where loop %s is, whose iterations are independent; wanted to split it first", o.Var.Name)
 	}
 	list, open := make([]int, len(factors)), -1
 	c.tile, c.total = 1, 1

@@ -92,11 +92,11 @@ func plainStores(st tir.Stmt) bool {
 	case nil:
 		return true
 	case *tir.Store:
-		return !slices.ContainsFunc(n.Indices, func(e tir.Expr) bool { return readsMemory(e) })
+		return !slices.ContainsFunc(n.Indices, func(e tir.Expr) bool { return tir.ReadsMemory(e) })
 	case *tir.Seq:
 		return !slices.ContainsFunc(n.Stmts, func(c tir.Stmt) bool { return !plainStores(c) })
 	case *tir.If:
-		return !readsMemory(n.Cond) && plainStores(n.Then) && plainStores(n.Else)
+		return !tir.ReadsMemory(n.Cond) && plainStores(n.Then) && plainStores(n.Else)
 	}
 	return false
 }
@@ -148,7 +148,7 @@ func indirect(b *tir.Block, buf *tir.Buffer) bool {
 	for _, st := range []tir.Stmt{b.Init, b.Body} {
 		tir.Walk(st, func(n any) bool {
 			l, ok := n.(*tir.Load)
-			found = found || ok && l.Buffer == buf && slices.ContainsFunc(l.Indices, func(e tir.Expr) bool { return readsMemory(e) })
+			found = found || ok && l.Buffer == buf && slices.ContainsFunc(l.Indices, func(e tir.Expr) bool { return tir.ReadsMemory(e) })
 			return !found
 		})
 	}
@@ -233,7 +233,7 @@ func (r *rounding) unsafe(all *flow, at *place, st *tir.Store, v *tir.Var) bool 
 			}
 			for i, e := range n.Indices {
 				lo, hi, ok := a.Bounds(e)
-				bad = bad || !ok || lo < 0 || hi >= int64(n.Buffer.Shape[i]) || readsMemory(e)
+				bad = bad || !ok || lo < 0 || hi >= int64(n.Buffer.Shape[i]) || tir.ReadsMemory(e)
 			}
 			bad = bad || !r.there(all, at, tir.Point(n.Buffer, n.Indices))
 		}

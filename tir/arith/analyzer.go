@@ -157,6 +157,15 @@ func (a *Analyzer) BindValue(v *tir.Var, e tir.Expr) {
 // BindLoop tells the range of a loop's variable.
 func (a *Analyzer) BindLoop(f *tir.For) { a.BindExpr(f.Var, f.Min, f.Extent) }
 
+// BindSpan tells where a loop's variable lies if the loop has an iteration at all, and nothing of the variables in its bounds:
+// BindLoop of a loop from 0 to n says that n is positive, which is so inside of it alone.
+func (a *Analyzer) BindSpan(f *tir.For) {
+	first, _, _ := a.Bounds(f.Min)
+	_, last, _ := a.Bounds(tir.Bin(tir.Add, f.Min, f.Extent))
+	a.forget(f.Var)
+	a.set(f.Var, between(first, addSat(last, -1)))
+}
+
 // Assume starts a scope in which cond holds; nil says nothing. What cond says of loaded values is not used, because a
 // statement in the scope may overwrite them.
 func (a *Analyzer) Assume(cond tir.Expr) (leave func()) {
