@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -84,14 +85,20 @@ func campaign(t *testing.T, n int, check func(seed uint64, c *tallies) error) *t
 	var wait sync.WaitGroup
 	var lock sync.Mutex
 	all := newTallies()
-	for range 2 {
+	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			c := newTallies()
 			for i := next.Add(1) - 1; i < uint64(n); i = next.Add(1) - 1 {
 				seed := *firstSeed + i
-				if err := check(seed, c); err != nil && failed.Add(1) <= 4 {
-					t.Errorf("seed %d: %v", seed, err)
+				err := check(seed, c)
+				if err == nil {
+					continue
 				}
+				text := err.Error()
+				if failed.Add(1) > 4 { // the rest in one line each
+					text, _, _ = strings.Cut(text, "\n")
+				}
+				t.Errorf("seed %d: %s", seed, text)
 			}
 			lock.Lock()
 			defer lock.Unlock()
