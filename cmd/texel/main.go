@@ -32,10 +32,17 @@ func main() {
 		os.Exit(130)
 	})
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv}
+	if a.env("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	code := a.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
+
+// gcPercent is how much of the heap may be garbage. What lives are weights for the most part: the usual 100 would hold a
+// second copy of them, and collecting them costs little, since they hold no pointers.
+const gcPercent = 40
 
 // patience is how long a command may take to end in order when it is interrupted. What computes without looking up, such
 // as the proof of a step, is ended then; files are written whole or not at all.
