@@ -379,7 +379,11 @@ func (p *prover) loop(x pair, a, b *relay.Loop, needs []pair) (places, error) {
 	}
 	p.of[pair{a.Body.Params[0], b.Body.Params[0]}] = places{shared}
 	for i, need := range needs[decides:] {
-		p.of[pair{a.Body.Params[1+i], b.Body.Params[1+i]}] = p.of[need]
+		param := pair{a.Body.Params[1+i], b.Body.Params[1+i]}
+		if other := p.of[param]; other != nil && !slices.Equal(other, p.of[need]) { // of another loop with this body
+			return nil, p.mixes(x)
+		}
+		p.of[param] = p.of[need]
 	}
 	body := pair{a.Body.Body, b.Body.Body}
 	if p.of[body] == nil {
