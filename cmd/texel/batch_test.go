@@ -25,8 +25,12 @@ func TestBatches(t *testing.T) {
 	require.Contains(t, x.ok("explain", art, "--match", "^N$"), note)
 	require.Contains(t, x.ok("explain", model("words"), "--kind", "default"), note)
 
-	ids := func(rows int) string { return "ids=" + x.npy("ids.npy", tensor.New(tensor.Int64, tensor.Shape{rows, 6})) }
-	mask := func(rows int) string { return "mask=" + x.npy("mask.npy", tensor.New(tensor.Float32, tensor.Shape{rows, 6})) }
+	ids := func(rows int) string {
+		return "ids=" + x.npy("ids.npy", tensor.New(tensor.Int64, tensor.Shape{rows, 6}))
+	}
+	mask := func(rows int) string {
+		return "mask=" + x.npy("mask.npy", tensor.New(tensor.Float32, tensor.Shape{rows, 6}))
+	}
 	require.Contains(t, x.ok("run", art, "--input", ids(4), "--input", mask(4)), "y (4, 4) float32")
 	require.Contains(t, x.ok("run", art, "--input", ids(2), "--input", mask(2), "--batch", "2", "--profile"), "y (2, 4) float32")
 	x.refused(3, "mask: 2 rows along axis 0, N, but input ids has 4", "run", art, "--input", ids(4), "--input", mask(2))
