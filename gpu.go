@@ -115,8 +115,8 @@ func devices(name string) ([]runtime.Device, error) {
 }
 
 // DeviceTarget returns the target to compile for when a model is to run on the named device: "host" for the processor;
-// for an OpenCL device the record with the largest images and work-groups among those that ask for no more than the
-// device has.
+// for an OpenCL device the record that is named for it, or else the one with the largest images and work-groups, among
+// those that ask for no more than the device has.
 func DeviceTarget(device string) (string, error) {
 	list, err := devices(device)
 	if err != nil {
@@ -134,9 +134,17 @@ func DeviceTarget(device string) (string, error) {
 		return "", diag.Missing("load", device, "there is no such device, this machine has %d", len(all))
 	}
 	var best *target.Target
+	named := target.ForDevice(all[d.Index].Name, all[d.Index].Version)
 	for _, name := range target.List() {
 		t, err := target.Parse(name + "/" + string(target.OpenCL))
-		if err == nil && serves(&all[d.Index], t.GPU) && (best == nil || t.GPU.ImageWidth*t.GPU.WorkGroup > best.GPU.ImageWidth*best.GPU.WorkGroup) {
+		if err != nil || !serves(&all[d.Index], t.GPU) {
+			continue
+		}
+		if name == named {
+			best = t
+			break
+		}
+		if best == nil || t.GPU.ImageWidth*t.GPU.WorkGroup > best.GPU.ImageWidth*best.GPU.WorkGroup {
 			best = t
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -59,6 +60,23 @@ func List() []string {
 	}
 	slices.Sort(names)
 	return append([]string{"host"}, names...)
+}
+
+// ForDevice returns the record whose devices call themselves so, by name and version as OpenCL reports them, or "". Both
+// are needed: older Adrenos are all called "QUALCOMM Adreno(TM)", and the version is "OpenCL 2.0 Adreno(TM) 640".
+func ForDevice(name, version string) string {
+	for _, record := range recordNames(data) {
+		t, err := load(data, record)
+		if err != nil || t.Abstract {
+			continue
+		}
+		for _, d := range t.Devices {
+			if regexp.MustCompile(regexp.QuoteMeta(d) + `\b`).MatchString(name + " " + version) { // a Mali-G78AE is no Mali-G78
+				return record
+			}
+		}
+	}
+	return ""
 }
 
 // Decode reads a record from JSON, for example one that a probe wrote. It may inherit a built-in record.
@@ -183,6 +201,19 @@ func (t *Target) check() error {
 			g.MaxAllocBytes < 1 || g.Wave < 1 || g.LocalBytes < 0 || g.ImagePitchAlignment < 0 || g.ImageBaseAlignment < 0 ||
 			g.BufferAlignment < 1 || g.BufferAlignment&(g.BufferAlignment-1) != 0 {
 			return bad("gpu: limits must be positive, work_group_axis must have 3 numbers, buffer_alignment must be a power of two")
+		}
+		if g.WorkGroup%g.Wave != 0 {
+			return bad("gpu: wave must divide work_group, found %d and %d", g.Wave, g.WorkGroup)
+		}
+		for _, n := range g.WorkGroupAxis {
+			if n < 1 || n > g.WorkGroup {
+				return bad("gpu: work_group_axis must be from 1 to work_group, found %d with %d", n, g.WorkGroup)
+			}
+		}
+		for _, q := range g.Quirks {
+			if !slices.Contains([]string{Buffers, SlowImages, NoFMACall, HalfStorageOnly}, q) {
+				return bad("gpu: quirk %q is not known", q)
+			}
 		}
 	default:
 		return bad("kind %q is none of cpu, gpu", t.Kind)

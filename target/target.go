@@ -33,12 +33,13 @@ const (
 
 // Target is one device through one API.
 type Target struct {
-	Name     string `json:"name"`               // the record's name, set by the loader
-	Inherits string `json:"inherits,omitempty"` // name of another record
-	Abstract bool   `json:"abstract,omitempty"` // only to be inherited, not offered
-	Kind     Kind   `json:"kind"`
-	API      API    `json:"api"`            // the default of a record, the chosen one of a target
-	APIs     []API  `json:"apis,omitempty"` // all that the device has; empty is just API
+	Name     string   `json:"name"`               // the record's name, set by the loader
+	Inherits string   `json:"inherits,omitempty"` // name of another record
+	Abstract bool     `json:"abstract,omitempty"` // only to be inherited, not offered
+	Kind     Kind     `json:"kind"`
+	API      API      `json:"api"`               // the default of a record, the chosen one of a target
+	APIs     []API    `json:"apis,omitempty"`    // all that the device has; empty is just API
+	Devices  []string `json:"devices,omitempty"` // what OpenCL devices of the record call themselves, see ForDevice
 
 	Arch     string   `json:"arch,omitempty"`   // "x86-64" or "aarch64"
 	Triple   string   `json:"triple,omitempty"` // LLVM's
@@ -81,7 +82,20 @@ type GPULimits struct {
 	HalfArithmetic      bool     `json:"half_arithmetic"`
 	HalfStorage         bool     `json:"half_storage"`
 	Extensions          []string `json:"extensions"`
-	Quirks              []string `json:"quirks"` // named behaviours that code generators ask for
+	Quirks              []string `json:"quirks"` // named behaviours that code generators ask for, from the list below
+}
+
+// The quirks.
+const (
+	Buffers         = "buffers"           // tensors stay in buffers: images are not known to be faster
+	SlowImages      = "slow-images"       // a read of an image costs several of a buffer, so that tensors stay in buffers
+	NoFMACall       = "no-fma-call"       // fma() is several times slower than a multiplication and an addition
+	HalfStorageOnly = "half-storage-only" // OpenCL has half in vload_half, vstore_half and images only
+)
+
+// Images reports whether tensors gain by being images: on a GPU that has no quirk that says otherwise.
+func (t *Target) Images() bool {
+	return t.GPU != nil && !t.HasQuirk(Buffers) && !t.HasQuirk(SlowImages)
 }
 
 // Has reports whether the target has the feature f, by LLVM's name.

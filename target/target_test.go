@@ -2,6 +2,9 @@ package target
 
 import (
 	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -13,13 +16,130 @@ import (
 func TestEveryRecordLoads(t *testing.T) {
 	list := List()
 	require.Equal(t, "host", list[0])
-	for _, want := range []string{"x86-64-v3", "x86-64-v4", "cortex-a55", "cortex-a76", "cortex-x1", "neoverse-n1", "neoverse-v1", "neoverse-n2", "pocl", "adreno-660"} {
+	for _, want := range []string{"x86-64-v3", "x86-64-v4", "cortex-a55", "cortex-a76", "cortex-x1", "neoverse-n1", "neoverse-v1", "neoverse-n2", "pocl", "adreno-506", "adreno-660",
+		"adreno-830", "mali-g52", "mali-g710", "nvidia"} {
 		require.Contains(t, list, want)
 	}
 	for _, name := range recordNames(data) {
 		record, err := load(data, name)
 		require.NoError(t, err, name)
-		require.NotEmpty(t, record.Doc, "%s: a record says where its numbers come from", name)
+		require.Equal(t, !record.Abstract, slices.Contains(list, name), name)
+	}
+}
+
+// TestEveryNumberHasASource fails on a number that a record states itself and whose source its field doc does not say; the
+// object that holds it may say it for all.
+func TestEveryNumberHasASource(t *testing.T) {
+	for _, name := range recordNames(data) {
+		text, err := read(data, name)
+		require.NoError(t, err)
+		var record map[string]any
+		require.NoError(t, json.Unmarshal(text, &record))
+		docs, _ := record["doc"].(map[string]any)
+		var walk func(path string, v any)
+		walk = func(path string, v any) {
+			switch v := v.(type) {
+			case map[string]any:
+				for key, x := range v {
+					walk(strings.TrimPrefix(path+"."+key, "."), x)
+				}
+			case []any:
+				for _, x := range v {
+					walk(path, x)
+				}
+			case float64:
+				object, _, _ := strings.Cut(path, ".")
+				if docs[path] == nil && docs[object] == nil {
+					t.Errorf("%s: no source for %s, which is %v", name, path, v)
+				}
+			}
+		}
+		walk("", record)
+		whole, err := load(data, name)
+		require.NoError(t, err)
+		for path, source := range docs {
+			require.NotEmpty(t, source, "%s: %s", name, path)
+			require.NotContains(t, source, "TODO", "%s: %s", name, path)
+			require.True(t, hasField(t, whole, path), "%s: doc of %s, which is no field", name, path)
+		}
+	}
+}
+
+// hasField reports whether a record has the field at a path of names with dots.
+func hasField(t *testing.T, record *Target, path string) bool {
+	text, err := json.Marshal(record)
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(text, &fields))
+	for name := range strings.SplitSeq(path, ".") {
+		inner, found := fields[name]
+		if !found {
+			return false
+		}
+		fields, _ = inner.(map[string]any)
+	}
+	return true
+}
+
+// TestGPURecordsAgreeWithThemselves holds the fields of a record to each other, behind its inheritance.
+func TestGPURecordsAgreeWithThemselves(t *testing.T) {
+	for _, name := range recordNames(data) {
+		r, err := load(data, name)
+		require.NoError(t, err)
+		g := r.GPU
+		if g == nil {
+			continue
+		}
+		require.Zero(t, 64%g.Wave, "%s: groups of 64, which rules choose, are whole waves", name)
+		require.True(t, g.HalfStorage || !g.HalfArithmetic, name)
+		require.Equal(t, g.HalfArithmetic, r.HasExtension("cl_khr_fp16"), name)
+		require.Equal(t, g.ImagePitchAlignment > 0, r.HasExtension("cl_khr_image2d_from_buffer"), name)
+		require.Equal(t, g.ImagePitchAlignment > 0, g.ImageBaseAlignment > 0, name)
+		require.True(t, slices.IsSorted(g.Extensions), name)
+		require.GreaterOrEqual(t, g.MaxAllocBytes, int64(128<<20), name)
+		require.Positive(t, g.LocalBytes, name)
+		if r.Abstract {
+			require.Empty(t, r.Devices, "%s: no device is of an abstract record", name)
+			continue
+		}
+		if name == "pocl" {
+			continue
+		}
+		require.NotEmpty(t, r.Devices, name)
+		for _, d := range r.Devices {
+			require.Equal(t, name, ForDevice(d, ""))
+		}
+		family, number, _ := strings.Cut(name, "-")
+		if family == "adreno" {
+			require.Equal(t, "adreno-"+number[:1]+"xx", r.Inherits)
+			require.Equal(t, []string{"Adreno(TM) " + number}, r.Devices)
+			require.True(t, r.Images(), name)
+			require.True(t, r.HasQuirk(NoFMACall), name)
+		} else {
+			require.False(t, r.Images(), name)
+		}
+	}
+	cpu, err := Parse("cortex-a76")
+	require.NoError(t, err)
+	require.False(t, cpu.Images())
+}
+
+func TestForDevice(t *testing.T) {
+	for _, c := range [][3]string{ // name and version as devices report them
+		{"QUALCOMM Adreno(TM)", "OpenCL 2.0 Adreno(TM) 530", "adreno-530"},
+		{"QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 730", "adreno-730"},
+		{"QUALCOMM Adreno(TM) 750", "OpenCL 3.0 Adreno(TM) 750", "adreno-750"},
+		{"QUALCOMM Adreno(TM) 643", "OpenCL 3.0 Adreno(TM) 643", ""},
+		{"QUALCOMM Adreno(TM)", "OpenCL 2.0", ""},
+		{"Mali-G78 r0p1", "OpenCL 3.0 v1.r38p1-01eac0.c9c7cb4", "mali-g78"},
+		{"Mali-G78AE", "OpenCL 3.0", ""},
+		{"Mali-G710 r0p0", "OpenCL 3.0 v1.r47p0-01eac0.cd24a10", "mali-g710"},
+		{"Mali-G71", "OpenCL 2.0 v1.r9p0-01rel0.37c12a1", ""},
+		{"NVIDIA H200", "OpenCL 3.0 CUDA", "nvidia"},
+		{"Tesla T4", "OpenCL 3.0 CUDA", "nvidia"},
+		{"pthread-skylake-avx512", "OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-skylake-avx512", ""},
+	} {
+		require.Equal(t, c[2], ForDevice(c[0], c[1]), "%s, %s", c[0], c[1])
 	}
 }
 
@@ -52,7 +172,7 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for spec, want := range map[string]string{
-		"cortex-a99":       `known are host, adreno-660, cortex-a55`,
+		"cortex-a99":       `known are host, adreno-506, adreno-512`,
 		"gpu":              `no such target`, // abstract
 		"":                 `no such target`,
 		"../target":        `no such target`,
@@ -68,12 +188,15 @@ func TestDecodeIsStrict(t *testing.T) {
 	_, err := Decode("mine", []byte(`{"inherits": "cortex-a76", "cores": 2, "doc": {"cores": "mine"}}`))
 	require.NoError(t, err)
 	for text, want := range map[string]string{
-		`{"inherits": "cortex-a76", "corse": 2}`:        `unknown field "corse"`,
-		`{"inherits": "cortex-a77"}`:                    `inherits "cortex-a77", which is no record`,
-		`{"inherits": "cortex-a76"} 1`:                  `is not JSON`,
-		`{"inherits": "cortex-a76", "vector_bits": 96}`: `vector_bits must be a power of two`,
-		`{"inherits": "cortex-a76", "kind": "npu"}`:     `kind "npu"`,
-		`{"inherits": "pocl", "api": "vulkan"}`:         `api "vulkan" is not among apis opencl`,
+		`{"inherits": "cortex-a76", "corse": 2}`:                              `unknown field "corse"`,
+		`{"inherits": "cortex-a77"}`:                                          `inherits "cortex-a77", which is no record`,
+		`{"inherits": "cortex-a76"} 1`:                                        `is not JSON`,
+		`{"inherits": "cortex-a76", "vector_bits": 96}`:                       `vector_bits must be a power of two`,
+		`{"inherits": "cortex-a76", "kind": "npu"}`:                           `kind "npu"`,
+		`{"inherits": "adreno-650", "gpu": {"wave": 48}}`:                     `wave must divide work_group, found 48 and 1024`,
+		`{"inherits": "adreno-650", "gpu": {"work_group": 512}}`:              `work_group_axis must be from 1 to work_group, found 1024 with 512`,
+		`{"inherits": "adreno-650", "gpu": {"quirks": ["no-images-at-all"]}}`: `quirk "no-images-at-all" is not known`,
+		`{"inherits": "pocl", "api": "vulkan"}`:                               `api "vulkan" is not among apis opencl`,
 	} {
 		_, err := Decode("mine", []byte(text))
 		require.ErrorIs(t, err, diag.ErrInvalid, text)

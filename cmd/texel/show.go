@@ -70,6 +70,9 @@ func (a *app) targetsCommand() *cobra.Command {
 			what := fmt.Sprintf("%s, vectors of %d bits", t.Arch, t.VectorBits)
 			if t.GPU != nil {
 				what = fmt.Sprintf("images to %d x %d", t.GPU.ImageWidth, t.GPU.ImageHeight)
+				if !t.Images() {
+					what = "tensors in buffers"
+				}
 			}
 			fmt.Fprintf(a.out, "%-18s %-8s %s\n", target.List()[i], t.API, what)
 		}
