@@ -21,14 +21,28 @@ type deviation struct {
 	err  map[relay.Expr]float64
 	low  map[relay.Expr]float64 // the smallest magnitude
 	gain map[relay.Expr]float64 // of weights: the largest sum of magnitudes for one output
+
+	normed map[relay.Expr]*tensor.Wide // the exact values of what is normalised
 }
 
-func newDeviation() *deviation {
-	return &deviation{map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]float64{}}
+// newDeviation returns one for a function with the given body.
+func newDeviation(body relay.Expr) *deviation {
+	b := &deviation{map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]*tensor.Wide{}}
+	for e := range relay.PostOrder(body, true) {
+		if c, ok := e.(*relay.Call); ok && c.Op != nil && strings.HasSuffix(c.Op.Name, "_norm") && len(c.Args) > 0 {
+			b.normed[c.Args[0]] = nil
+		}
+	}
+	return b
 }
 
 // see takes the exact value of a node, operands first.
 func (b *deviation) see(e relay.Expr, v relay.Value) {
+	if w, ok := v.(*tensor.Wide); ok {
+		if _, wanted := b.normed[e]; wanted {
+			b.normed[e] = w
+		}
+	}
 	switch e := e.(type) {
 	case *relay.Call:
 		b.call(e, v)
@@ -88,6 +102,12 @@ func (b *deviation) call(c *relay.Call, v relay.Value) {
 		}
 	}
 	slopes := b.slopes(c, k, x)
+	if w := b.normed[c.Args[0]]; w != nil {
+		if f, ok := b.normOf(c, w); ok {
+			k, slopes[0] = f.n, f.scale
+			magnitude += 2 * f.scale * b.size[c.Args[0]] // twice: roundings of elements that are nearly equal go one way
+		}
+	}
 	if c.Op.Class == relay.OutFusable && len(c.Args) > 1 {
 		magnitude = math.Max(magnitude, slopes[0]*b.size[c.Args[0]])
 	}
@@ -154,7 +174,7 @@ func (b *deviation) slopes(c *relay.Call, k int, out extreme) []float64 {
 		s[1] = out.high * math.Abs(math.Log(arg(0)))
 	case name == "sum":
 		s[0] = math.Sqrt(float64(k))
-	case name == "layer_norm", name == "instance_norm", name == "batch_norm", name == "group_norm", name == "rms_norm":
+	case name == "batch_norm":
 		s[0] = 1e3
 	case name == "hard_swish", name == "gelu", name == "swish", name == "mish":
 		s[0] = 1.5

@@ -266,7 +266,7 @@ func (k *checker) layer(ctx context.Context, i int, plan *artifact.Plan) error {
 		}
 		flat[i] = tensor.Widen(t)
 	}
-	b := newDeviation()
+	b := newDeviation(fn.Body)
 	var operands []relay.Value
 	for _, p := range fn.Params {
 		var v relay.Value

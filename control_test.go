@@ -103,8 +103,8 @@ func TestStateIsWrittenInPlace(t *testing.T) {
 	}
 }
 
-// checked compiles m for a device, checks each layer of a run and the outputs, and returns what the run gave.
-func checked(t *testing.T, m *relay.Module, device string, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, *Report) {
+// compared compiles m for a device, and compares each layer of a run and the outputs.
+func compared(t *testing.T, m *relay.Module, device string, inputs map[string]*tensor.Tensor) (*Compiled, *Report) {
 	t.Helper()
 	require.NoError(t, relay.Verify(m))
 	name, err := DeviceTarget(device)
@@ -117,7 +117,14 @@ func checked(t *testing.T, m *relay.Module, device string, inputs map[string]*te
 	c := &Compiled{source: m, variants: []*variant{v}, header: artifact.Header{Model: artifact.Model{Name: "test", Digest: fingerprint(m.Main())}}}
 	report, err := c.Check(context.Background(), CheckOptions{Device: device, Inputs: inputs})
 	require.NoError(t, err)
-	require.NoError(t, report.Err(), "%v\n%v", report, relay.Print(v.module))
+	return c, report
+}
+
+// checked is compared where all must be within their bounds, and returns what the run gave.
+func checked(t *testing.T, m *relay.Module, device string, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, *Report) {
+	t.Helper()
+	c, report := compared(t, m, device, inputs)
+	require.NoError(t, report.Err(), "%v\n%v", report, relay.Print(c.variants[0].module))
 	path := t.TempDir() + "/m.texel"
 	require.NoError(t, c.WriteFile(path))
 	model, err := Load(path, LoadOptions{Device: device})
