@@ -2,6 +2,7 @@ package texel
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/texel-ml/texel/internal/numtest"
@@ -19,15 +20,15 @@ import (
 type deviation struct {
 	size map[relay.Expr]float64
 	err  map[relay.Expr]float64
-	low  map[relay.Expr]float64 // the smallest magnitude
-	gain map[relay.Expr]float64 // of weights: the largest sum of magnitudes for one output
+	low  map[relay.Expr]float64      // the smallest magnitude
+	made map[relay.Expr]*tensor.Wide // the operands of the function
 
 	normed map[relay.Expr]*tensor.Wide // the exact values of what is normalised
 }
 
 // newDeviation returns one for a function with the given body.
 func newDeviation(body relay.Expr) *deviation {
-	b := &deviation{map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]*tensor.Wide{}}
+	b := &deviation{map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]float64{}, map[relay.Expr]*tensor.Wide{}, map[relay.Expr]*tensor.Wide{}}
 	for e := range relay.PostOrder(body, true) {
 		if c, ok := e.(*relay.Call); ok && c.Op != nil && strings.HasSuffix(c.Op.Name, "_norm") && len(c.Args) > 0 {
 			b.normed[c.Args[0]] = nil
@@ -147,8 +148,8 @@ func (b *deviation) slopes(c *relay.Call, k int, out extreme) []float64 {
 	case c.Op.Class == relay.OutFusable && len(c.Args) > 1:
 		root := math.Sqrt(float64(k)) // errors of K operands go either way
 		s[0], s[1] = root*b.size[c.Args[1]], root*arg(0)
-		if g, ok := b.gain[c.Args[1]]; ok {
-			s[0] = g
+		if w := b.made[c.Args[1]]; w != nil {
+			s[0] = gainOf(c, w)
 		}
 	case name == "quantize":
 		s[0] = 1 / b.low[c.Args[1]]
@@ -187,25 +188,57 @@ func (b *deviation) slopes(c *relay.Call, k int, out extreme) []float64 {
 	return s
 }
 
-// gainOf returns the largest sum of magnitudes of the weights of one output. Outputs are along the first or the last
-// axis; it takes the larger of both readings.
-func gainOf(w *tensor.Wide) float64 {
+// weightLayout returns the layout of a heavy operator's weight, and the letter of its axis of outputs; "" where the weight has none.
+func weightLayout(c *relay.Call) (layout string, outputs byte) {
+	switch a := c.Attrs.(type) {
+	case *relay.ConvAttrs:
+		return a.KernelLayout, 'O'
+	case *relay.ConvTransposeAttrs:
+		return a.KernelLayout, 'O'
+	case *relay.DenseAttrs:
+		switch a.WeightLayout {
+		case "":
+			return "NK", 'N'
+		case "IO":
+			return "IO", 'O'
+		}
+		return a.WeightLayout, 'N'
+	}
+	return "", 0
+}
+
+// gainOf returns the largest sum of magnitudes of the weights w of one output of a heavy operator. Without a layout, outputs are along the first or the
+// last axis; it takes the larger of both readings.
+func gainOf(c *relay.Call, w *tensor.Wide) float64 {
 	if len(w.F) == 0 || len(w.Shape) == 0 {
 		return 0
 	}
-	first, last := w.Shape[0], w.Shape[len(w.Shape)-1]
-	rows, columns := make([]float64, first), make([]float64, last)
-	per := len(w.F) / first
-	for i, v := range w.F {
-		a := math.Abs(v)
-		rows[i/per] += a
-		columns[i%last] += a
-	}
-	g := 0.0
-	for _, list := range [][]float64{rows, columns} {
-		for _, v := range list {
-			g = math.Max(g, v)
+	layout, outputs := weightLayout(c)
+	if l, err := tensor.ParseLayout(layout); err == nil && l.Rank() == len(w.Shape) && l.Index(outputs) >= 0 {
+		var axes []int
+		for i, a := range l.Axes() {
+			if a.Letter == outputs {
+				axes = append(axes, i)
+			}
 		}
+		return largestSum(w, axes)
 	}
-	return g
+	return math.Max(largestSum(w, []int{0}), largestSum(w, []int{len(w.Shape) - 1}))
+}
+
+// largestSum returns the largest sum of magnitudes over elements that have the same places along the given axes.
+func largestSum(w *tensor.Wide, axes []int) float64 {
+	strides, count := w.Shape.Strides(), 1
+	for _, a := range axes {
+		count *= w.Shape[a]
+	}
+	sums := make([]float64, count)
+	for i, v := range w.F {
+		at := 0
+		for _, a := range axes {
+			at = at*w.Shape[a] + i/strides[a]%w.Shape[a]
+		}
+		sums[at] += math.Abs(v)
+	}
+	return slices.Max(sums)
 }

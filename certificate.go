@@ -57,15 +57,15 @@ func (l *layer) certify() CertificateLayer {
 	if types, err := flatten(l.site.fn.Body.Type()); err == nil && len(types) > 0 {
 		c.DType = types[0].DType
 	}
-	weights := map[relay.Expr]bool{} // parameters that are the second operand of a product
+	weights := map[relay.Expr]*relay.Call{} // parameters that are the second operand of a product
 	for e := range relay.PostOrder(l.site.fn, false) {
 		if call, ok := e.(*relay.Call); ok && call.Op != nil && call.Op.Class == relay.OutFusable && len(call.Args) > 1 {
-			weights[call.Args[1]] = true
+			weights[call.Args[1]] = call
 		}
 	}
 	for i, p := range l.site.fn.Params {
-		if k, ok := l.site.args[i].(*relay.Constant); ok && weights[p] && k.Value.DType.IsFloat() {
-			c.Gain = max(c.Gain, gainOf(tensor.Widen(k.Value)))
+		if k, ok := l.site.args[i].(*relay.Constant); ok && weights[p] != nil && k.Value.DType.IsFloat() {
+			c.Gain = max(c.Gain, gainOf(weights[p], tensor.Widen(k.Value)))
 		}
 	}
 	c.Bound = c.Gain * numtest.Relative(c.DType, w.reduction, w.steps)

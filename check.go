@@ -274,7 +274,7 @@ func (k *checker) layer(ctx context.Context, i int, plan *artifact.Plan) error {
 		operands = append(operands, v)
 		b.see(p, v)
 		if w, ok := v.(*tensor.Wide); ok {
-			b.gain[p] = gainOf(w)
+			b.made[p] = w
 		}
 	}
 	exact := unrounded(fn.Body)
