@@ -95,6 +95,10 @@ func (b *deviation) call(c *relay.Call, v relay.Value) {
 	if out := relay.Tensor(c); out != nil && out.DType == tensor.Float64 {
 		d = tensor.Float64
 	}
+	if a, ok := c.Attrs.(*relay.AttentionAttrs); ok {
+		b.err[c] = b.attention(c, a, d) + b.rounded(c, x)
+		return
+	}
 	k := reduction(c)
 	magnitude := x.high
 	for _, a := range c.Args {
@@ -126,14 +130,23 @@ func (b *deviation) call(c *relay.Call, v relay.Value) {
 	if integer && sum > 0 {
 		sum = math.Ceil(sum) // rounded to integers: the next one where the exact value is near a half
 	}
-	if sum > 0 && out != nil && out.DType.IsFloat() && out.DType.Bits() < 32 {
-		step := numtest.Unit(out.DType) // each operator's result is rounded to its type
-		if out.DType.IsStorage() {
-			step *= 2 // as the reference's is, which may be the next number
-		}
-		sum += step * x.high
+	if sum > 0 {
+		sum += b.rounded(c, x)
 	}
 	b.err[c] = sum
+}
+
+// rounded is the error of a result that is rounded to a float of fewer bits than it is computed in.
+func (b *deviation) rounded(c *relay.Call, x extreme) float64 {
+	out := relay.Tensor(c)
+	if out == nil || !out.DType.IsFloat() || out.DType.Bits() >= 32 {
+		return 0
+	}
+	step := numtest.Unit(out.DType) // each operator's result is rounded to its type
+	if out.DType.IsStorage() {
+		step *= 2 // as the reference's is, which may be the next number
+	}
+	return step * x.high
 }
 
 // slopes returns how much an error of each operand grows.

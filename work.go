@@ -26,12 +26,18 @@ func measure(fn *relay.Function) work {
 		}
 		out := elems(c.Type())
 		k := reduction(c)
-		switch c.Op.Class {
-		case relay.OutFusable:
+		a, attends := c.Attrs.(*relay.AttentionAttrs)
+		switch {
+		case attends:
+			depth, keys := attended(c, a)
+			columns := relay.Tensor(c).Shape[len(relay.Tensor(c).Shape)-1]
+			w.flops += 2*out*int64(keys) + out/int64(max(1, columns))*int64(keys)*int64(2*depth+1)
+			k, w.steps = max(depth, keys), w.steps+3
+		case c.Op.Class == relay.OutFusable:
 			w.flops += 2 * out * int64(k)
-		case relay.Reduce:
+		case c.Op.Class == relay.Reduce:
 			w.flops += out * int64(k)
-		case relay.Elementwise, relay.Broadcast, relay.Opaque:
+		case c.Op.Class != relay.Injective:
 			w.flops += out
 		}
 		w.steps++
@@ -40,6 +46,16 @@ func measure(fn *relay.Function) work {
 		w.reduction = max(w.reduction, k)
 	}
 	return w
+}
+
+// attended returns the elements of a key of an attention, and the number of keys.
+func attended(c *relay.Call, a *relay.AttentionAttrs) (depth, keys int) {
+	k := relay.Tensor(c.Args[1]).Shape
+	keys, depth = k[len(k)-2], k[len(k)-1]
+	if a.TransposeK {
+		keys, depth = depth, keys
+	}
+	return depth, keys
 }
 
 // quantizes reports whether c turns floats into integers.

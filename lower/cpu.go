@@ -18,6 +18,7 @@ func cpuRules() []ScheduleRule {
 		{"cpu-dense", anchored("dense"), scheduleDense},
 		{"cpu-conv-transpose", phasedTranspose, scheduleTransposed},
 		{"cpu-matmul", plainProduct, scheduleMatmul},
+		{"cpu-attention", tiledAttention, scheduleAttention},
 		{"cpu-plain", func(*Definition, *target.Target) bool { return true }, schedulePlain},
 	}
 }

@@ -49,7 +49,7 @@ func Core() *Tables {
 	ops := map[string]OpRule{}
 	for _, family := range []map[string]OpRule{
 		elementwiseRules, convRules, denseRules, convTransposeRules, shapeRules, sliceRules, createRules, indexRules, imageRules,
-		reduceRules, softmaxRules, normRules, rmsNormRules, poolRules, squeezeExciteRules, sortRules, visionRules,
+		reduceRules, softmaxRules, normRules, rmsNormRules, poolRules, squeezeExciteRules, attentionRules, sortRules, visionRules,
 	} {
 		for key, rule := range family {
 			ops[key] = rule
@@ -67,6 +67,8 @@ type Definition struct {
 	Then    []*Anchor           // heavy operators behind it, each of which reads the one before (see fuse-blocks)
 	Consts  []Const             // tables that stages read
 	Kept    map[*te.Tensor]bool // stages that are computed once and not put into their readers
+
+	attention *attended // the stages of an attention, nil when there is none
 }
 
 // Const is a stage whose elements are known.

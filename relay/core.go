@@ -23,6 +23,7 @@ func Core() *Table {
 		reduceOps(),
 		normOps(),
 		rmsNormOps(),
+		attentionOps(),
 		shapeOps(),
 		sliceOps(),
 		createOps(),

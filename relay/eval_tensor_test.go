@@ -112,6 +112,13 @@ var tensorExamples = []example{
 	{"nn.layer_norm", &NormAttrs{-1, 0, true, true}, []Value{f32(dims(1, 2), 1, 3), vec(1, 10), vec(0, 1)}, f32(dims(1, 2), -1, 11)},
 	{"nn.instance_norm", &NormAttrs{1, 0, true, true}, []Value{f32(dims(1, 2, 2), 1, 3, 10, 30), vec(1, 2), vec(0, 1)}, f32(dims(1, 2, 2), -1, 1, -1, 3)},
 	{"nn.rms_norm", &RMSNormAttrs{-1, 2}, []Value{f32(dims(2, 2), 1, 3, 0, -2), vec(1, 10)}, f32(dims(2, 2), 1/math.Sqrt(7), 30/math.Sqrt(7), 0, -10)},
+	// Of scores 0 and ln 2 the weights are 1/3 and 2/3; the mask adds ln 3 to the first, or takes the second away.
+	{"nn.attention", &AttentionAttrs{Scale: 0.5}, []Value{f32(dims(1, 2), 2, 4), f32(dims(2, 2), 2, -1, math.Ln2, 0), f32(dims(2, 1), 3, 6), f32(dims(), 0)},
+		f32(dims(1, 1), 5)},
+	{"nn.attention", &AttentionAttrs{Scale: 1, TransposeQ: true, TransposeK: true, TransposeV: true},
+		[]Value{f32(dims(1, 2), 1, 1), f32(dims(1, 2), 0, math.Ln2), f32(dims(1, 2), 3, 6), f32(dims(2, 2), math.Log(3), 0, 0, math.Inf(-1))}, f32(dims(2, 1), 4.2, 3)},
+	{"nn.attention", &AttentionAttrs{Scale: 1}, []Value{f32(dims(2, 1, 1, 1), 1, 2), f32(dims(1, 2, 1), 0, math.Ln2), f32(dims(2, 1), 3, 6), f32(dims(2, 1, 1, 1), 7, 9)},
+		f32(dims(2, 1, 1, 1), 5, 5.4)},
 	{"nn.group_norm", &GroupNormAttrs{1, 1, 0, true, true}, []Value{f32(dims(1, 2, 2), 1, 1, 3, 3), vec(1, 2), vec(0, 1)}, f32(dims(1, 2, 2), -1, -1, 3, 3)},
 	{"nn.lrn", &LRNAttrs{2, 1, 1, 2, 1}, []Value{f32(dims(1, 3, 1), 1, 2, 3)}, f32(dims(1, 3, 1), 1.0/6, 2.0/14, 3.0/10)},
 	{"nn.l2_normalize", &L2NormalizeAttrs{1e-12, []int{1}}, []Value{f32(dims(2, 2), 3, 4, 0, 0)}, f32(dims(2, 2), 0.6, 0.8, 0, 0)},

@@ -9,7 +9,7 @@ import (
 
 // patterns has a maker for each group of operators that a graph pass looks for, by the pass's name. About one time in four
 // something is different: a constant, an operand, an axis, or a value in the middle that others read too.
-var patterns = table(activationPatterns(), simplePatterns(), movePatterns(), heavyPatterns(), normPatterns(), visionPatterns(), blockPatterns())
+var patterns = table(activationPatterns(), simplePatterns(), movePatterns(), heavyPatterns(), normPatterns(), visionPatterns(), blockPatterns(), attentionPatterns())
 
 // miss reports whether this place of a pattern is to be different.
 func (g *Gen) miss() bool { return g.one(16 * (1 + g.careful)) }

@@ -67,6 +67,7 @@ func heavyRows() map[string]func(g *Gen) relay.Expr {
 		"nn.dense":        (*Gen).dense,
 		"nn.matmul":       func(g *Gen) relay.Expr { return g.matmul("nn.matmul") },
 		"nn.batch_matmul": func(g *Gen) relay.Expr { return g.matmul("nn.batch_matmul") },
+		"nn.attention":    (*Gen).attentionRow,
 	}
 	for rank := 1; rank <= 3; rank++ {
 		name := "nn.conv" + strconv.Itoa(rank) + "d"

@@ -32,7 +32,8 @@ var keeps = map[string]row{
 	"nn.bias_add": {keeps: channels}, "nn.prelu": {keeps: channels}, "qnn.quantize": {keeps: channels}, "qnn.dequantize": {keeps: channels},
 	"nn.batch_norm": {keeps: channels},
 	"nn.dense":      {keeps: dense}, "nn.matmul": {keeps: matmul}, "nn.batch_matmul": {keeps: matmul},
-	"nn.softmax": {keeps: along}, "nn.log_softmax": {keeps: along}, "nn.layer_norm": {keeps: along}, "nn.rms_norm": {keeps: along},
+	"nn.attention": {keeps: attention},
+	"nn.softmax":   {keeps: along}, "nn.log_softmax": {keeps: along}, "nn.layer_norm": {keeps: along}, "nn.rms_norm": {keeps: along},
 	"nn.lrn": {keeps: along}, "nn.l2_normalize": {keeps: along}, "reverse": {keeps: along}, "channel_shuffle": {keeps: along},
 	"sort": {keeps: along}, "argsort": {keeps: along}, "topk": {keeps: along}, "cumsum": {keeps: along}, "cumprod": {keeps: along},
 	"split": {keeps: along}, "image.resize": {keeps: resize},
@@ -213,6 +214,32 @@ func matmul(s *site) (places, bool) {
 	}
 	at, ok := broadcast([]place{a, b}, s.from, rank)
 	return places{at}, ok
+}
+
+// attention keeps rows apart along the axes before the matrices, and along the queries.
+func attention(s *site) (places, bool) {
+	ranks := make([]int, len(s.from))
+	for i, t := range s.from {
+		ranks[i] = len(t.Shape)
+	}
+	rank := len(relay.Tensor(s.many).Shape)
+	queries := ranks[0] - 2
+	if attr[bool](s, "transpose_q") {
+		queries++
+	}
+	in := make([]place, len(s.from))
+	outer := true // the operands have the batch before the matrices, if at all
+	for i := range in {
+		in[i] = s.in[i][0]
+		outer = outer && (in[i] == shared || in[i].axis < ranks[i]-2)
+	}
+	if outer {
+		at, ok := broadcast(in, s.from, rank)
+		return places{at}, ok
+	}
+	one := in[0] != shared && in[0].axis == queries && in[1] == shared && in[2] == shared
+	mask := in[3] != shared && in[3].axis == ranks[3]-2 || in[3] == shared && (ranks[3] < 2 || s.from[3].Shape[ranks[3]-2] == 1)
+	return places{{rank - 2, in[0].outer}}, one && mask && (in[3] == shared || in[3].outer == in[0].outer)
 }
 
 // along is of operators that work along one axis, or some: "axis" of their attributes.

@@ -248,6 +248,23 @@ func (g *drawn) draw(op string) (pair, error) {
 		*at(a, true, ta), *at(b, false, tb) = k, k
 		l, r := attrs(g, op, func(x *relay.MatmulAttrs) { x.TransposeA, x.TransposeB = ta, tb })
 		return same(l, r, g.want(f32, a), g.want(f32, b))
+	case "nn.attention":
+		x := relay.AttentionAttrs{Scale: 0.5, TransposeQ: g.one(3), TransposeK: g.one(3), TransposeV: g.one(3)}
+		outer := g.shape(pickOf(g, 0, 1, 2))
+		m, n, d, e := pickOf(g, 1, 2, 3), pickOf(g, 1, 2, 3), pickOf(g, 1, 2), pickOf(g, 1, 2)
+		matrices := func(rows, columns int, turned bool) pair {
+			if turned {
+				rows, columns = columns, rows
+			}
+			lead := outer.Clone()
+			for i := range lead {
+				lead[i] = pickOf(g, lead[i], lead[i], 1)
+			}
+			return g.want(f32, append(lead[g.IntN(len(lead)+1):], rows, columns))
+		}
+		mask := pickOf(g, tensor.Shape{}, tensor.Shape{n}, tensor.Shape{m, 1}, append(outer.Clone(), m, n), append(outer.Clone(), 1, n))
+		l, r := attrs(g, op, func(a *relay.AttentionAttrs) { *a = x })
+		return same(l, r, matrices(m, d, x.TransposeQ), matrices(n, d, x.TransposeK), matrices(n, e, x.TransposeV), g.want(f32, mask))
 	case "nn.squeeze_excite":
 		return same(nil, nil, g.want(f32, tensor.Shape{1, 4, 2, 2}), g.constant(f32, tensor.Shape{2, 4}, 1), g.constant(f32, tensor.Shape{2}, 1), g.constant(f32, tensor.Shape{4, 2}, 1), g.constant(f32, tensor.Shape{4}, 1))
 	case "nn.space_to_depth", "nn.depth_to_space":

@@ -44,7 +44,7 @@ const (
 var keepings = map[string]keeping{
 	"nn.conv1d": allow, "nn.conv2d": allow, "nn.conv3d": allow,
 	"nn.conv1d_transpose": allow, "nn.conv2d_transpose": allow, "nn.conv3d_transpose": allow,
-	"nn.dense": allow, "nn.matmul": allow, "nn.batch_matmul": allow,
+	"nn.dense": allow, "nn.matmul": allow, "nn.batch_matmul": allow, "nn.attention": allow,
 
 	"nn.max_pool1d": allow, "nn.max_pool2d": allow, "nn.max_pool3d": allow,
 	"nn.avg_pool1d": allow, "nn.avg_pool2d": allow, "nn.avg_pool3d": allow,

@@ -145,6 +145,8 @@ func callRange(c *relay.Call, of func(relay.Expr) interval) interval {
 		}
 	case "where":
 		return b.union(of(c.Args[2]))
+	case "nn.attention": // a mean of values
+		return of(c.Args[2])
 	case "exp":
 		return interval{math.Exp(a.low), math.Exp(a.high)}
 	case "sqrt":
