@@ -45,7 +45,7 @@ func TestLayersOnOpenCL(t *testing.T) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	for _, name := range []string{"net", "mlp", "relu", "narrow"} {
+	for _, name := range []string{"net", "mlp", "relu", "narrow", "attention"} {
 		c, err := texel.Compile(context.Background(), fixture(name), texel.Options{Targets: []string{to}})
 		require.NoError(t, err, name)
 		report, err := c.Check(context.Background(), texel.CheckOptions{Device: "opencl"})

@@ -60,6 +60,15 @@ def main():
     save("string", [n("StringNormalizer", ["x"], ["y"], "normalise", case_change_action="LOWER")],
          [("x", TensorProto.STRING, [1])], [("y", TensorProto.STRING, [1])])
     float8, int4 = TensorProto.FLOAT8E4M3FN, TensorProto.INT4
+    heads = lambda name, *axes: [n("MatMul", ["x", "w" + name], [name], name), n("Reshape", [name, "heads"], [name + "h"], "heads_" + name),
+                                 n("Transpose", [name + "h"], [name + "t"], "turned_" + name, perm=axes)]
+    save("attention", heads("q", 0, 2, 1, 3) + heads("k", 0, 2, 3, 1) + heads("v", 0, 2, 1, 3)
+         + [n("MatMul", ["qt", "kt"], ["s"], "products"), n("Div", ["s", "root"], ["d"], "scale"), n("Add", ["d", "mask"], ["m"], "mask"),
+            n("Softmax", ["m"], ["a"], "softmax", axis=-1), n("MatMul", ["a", "vt"], ["o"], "mixed"), n("Transpose", ["o"], ["ot"], "back", perm=[0, 2, 1, 3]),
+            n("Reshape", ["ot", "whole"], ["y"], "together")],
+         [("x", F, [1, 37, 24]), ("mask", F, [1, 1, 1, 37])], [("y", F, [1, 37, 24])],
+         [weights("wq", 24, 24), weights("wk", 24, 24, seed=2), weights("wv", 24, 24, seed=3), ints("heads", 1, 37, 3, 8), ints("whole", 1, 37, 24),
+          numpy_helper.from_array(np.float32(8 ** 0.5), "root")])
     save("narrow", [n("Relu", ["x"], ["r"], "relu"), n("QuantizeLinear", ["r", "s8"], ["q"], "quantize", output_dtype=float8),
                     n("Transpose", ["q"], ["qt"], "transpose", perm=[1, 0]), n("DequantizeLinear", ["qt", "s8"], ["d"], "dequantize"),
                     n("MatMul", ["d", "w"], ["m"], "product"), n("QuantizeLinear", ["m", "s4"], ["y"], "pack", output_dtype=int4),

@@ -29,7 +29,7 @@ func TestAArch64(t *testing.T) {
 	build.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
 	text, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", text)
-	for _, name := range []string{"net", "mlp", "nms", "default", "narrow"} {
+	for _, name := range []string{"net", "mlp", "nms", "default", "narrow", "attention"} {
 		text, err := exec.Command(qemu, "-L", root, path, "check", model(name)).CombinedOutput()
 		require.NoError(t, err, "%s: %s", name, text)
 		require.Contains(t, string(text), " 0 outside their bound", name)

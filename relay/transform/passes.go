@@ -22,6 +22,7 @@ func Passes() []Pass {
 		{"recognize-activations", "exporters write hard-swish, GELU and others as several operators; as one they are an epilogue", RecognizeActivations},
 		{"recognize-embedding", "rows of a table that a product with zeros and one 1 chooses are taken; behind the activations, which the table takes in", RecognizeEmbedding},
 		{"recognize-softmax", "exponentials over their sum need one walk over the data, and the maximum subtracted", RecognizeSoftmax},
+		{"recognize-attention", "the scores of softmax(Q·Kᵀ)·V need not exist as a whole; behind softmax, which it contains", RecognizeAttention},
 		{"recognize-layer-norm", "mean, variance and scale as one operator need one walk over the data", RecognizeLayerNorm},
 		{"recognize-instance-norm", "likewise, over the places of a channel", RecognizeInstanceNorm},
 		{"recognize-group-norm", "groups of channels are taken apart and put together again for it; behind the norms that it consists of", RecognizeGroupNorm},

@@ -132,7 +132,7 @@ func TestPassesRewriteRows(t *testing.T) {
 		"recognize-instance-norm": instanceNormRows, "recognize-group-norm": groupNormRows, "recognize-rms-norm": rmsNormRows,
 		"recognize-depth-to-space": depthRows, "combine-parallel": parallelRows,
 		"recognize-softmax": softmaxRows, "remove-copies": copyRows, "split-args": splitRows,
-		"recognize-non-max-suppression": suppressionRows, "recognize-embedding": embeddingRows}
+		"recognize-non-max-suppression": suppressionRows, "recognize-embedding": embeddingRows, "recognize-attention": attentionRows}
 	for _, p := range Passes() {
 		rows, tested := tables[p.Name]
 		if !tested {
