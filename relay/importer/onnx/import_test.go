@@ -85,8 +85,9 @@ func TestUnknownDimensionsAreBound(t *testing.T) {
 	m, _ = load(t, reluOf("?", "?", 3), Options{InputShapes: map[string][]int{"x": {2, 5, 3}}})
 	require.Equal(t, tensor.Shape{2, 5, 3}, shape(m))
 
-	refuse(t, reluOf("N", 3, "H", nil), Options{}, diag.ErrInvalid, `x: axis 3 of this input is not known: give the shape with --input-shape x=N,3,H,?`)
-	refuse(t, reluOf(1, "H"), Options{}, diag.ErrInvalid, `axis 1, H, of this input is not known`, `--dim H=N`)
+	refuse(t, reluOf("N", 3, "H", nil), Options{}, diag.ErrInvalid, `x: axes 0 (N), 2 (H) and 3 of this input are not known: give the shape with --input-shape x=N,3,H,?`)
+	refuse(t, reluOf("N", "H", "H"), Options{}, diag.ErrInvalid, `x: axes 0 (N), 1 (H) and 2 (H) of this input are not known: give the shape with --input-shape x=N,H,H, or the extents with --dim N=N --dim H=N`)
+	refuse(t, reluOf(1, "H"), Options{}, diag.ErrInvalid, `axis 1 (H) of this input is not known: give the shape with --input-shape x=1,H, or the extents with --dim H=N`)
 	refuse(t, reluOf("N", 3), Options{InputShapes: map[string][]int{"x": {2, 4}}}, diag.ErrInvalid, `axis 1 was given as 4, the model has 3`)
 	refuse(t, reluOf("N", 3), Options{InputShapes: map[string][]int{"z": {2, 3}}}, diag.ErrInvalid, `--input-shape names no input of the model; its inputs are x`)
 	refuse(t, reluOf("N", 3), Options{InputShapes: map[string][]int{"x": {2}}}, diag.ErrInvalid, `the model has 2 axes`)
@@ -283,7 +284,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 		{"no data", w(func(t *pb.TensorProto) { t.RawData = nil }), diag.ErrInvalid, `needs 6 entries of float_data (24 bytes), found 0 (0 bytes)`},
 		{"overflow", w(func(t *pb.TensorProto) { t.Dims = []int64{1 << 40, 1 << 40} }), diag.ErrInvalid, `is larger than memory`},
 		{"negative extent", w(func(t *pb.TensorProto) { t.Dims = []int64{-2, 3} }), diag.ErrInvalid, `dimension -2 is out of range`},
-		{"strings", w(func(t *pb.TensorProto) { t.DataType = proto.Int32(8) }), diag.ErrUnsupported, `elements of type string`},
+		{"strings", w(func(t *pb.TensorProto) { t.DataType = proto.Int32(8) }), diag.ErrUnsupported, `elements of type string are not supported`},
 		{"no type", w(func(t *pb.TensorProto) { t.DataType = proto.Int32(99) }), diag.ErrInvalid, `element type 99 does not exist`},
 		{"other type", w(func(t *pb.TensorProto) { t.DataType, t.RawData = proto.Int32(11), make([]byte, 48) }), diag.ErrInvalid, `operands have types float32 and float64`},
 		{"two initialisers", relu(func(m *pb.ModelProto) {
@@ -302,8 +303,8 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 		}), diag.ErrInvalid, `output 0 of the graph has no name`},
 		{"output of another type", relu(func(m *pb.ModelProto) { m.Graph.Output = values(value("y", 10, 2, 3)) }), diag.ErrInvalid, `the model says that this output is float16, found float32`},
 		{"no graph", relu(func(m *pb.ModelProto) { m.Graph = nil }), diag.ErrInvalid, `has no graph`},
-		{"no operator", relu(func(m *pb.ModelProto) { m.Graph.Node[0].OpType = proto.String("Rolu") }), diag.ErrUnsupported, `operator Rolu of domain "", opset 17`},
-		{"other domain", relu(func(m *pb.ModelProto) { m.Graph.Node[0].Domain = proto.String("com.example") }), diag.ErrUnsupported, `operator Relu of domain "com.example"`},
+		{"no operator", relu(func(m *pb.ModelProto) { m.Graph.Node[0].OpType = proto.String("Rolu") }), diag.ErrUnsupported, `import: Rolu: this operator of domain "", opset 17, is not supported`},
+		{"other domain", relu(func(m *pb.ModelProto) { m.Graph.Node[0].Domain = proto.String("com.example") }), diag.ErrUnsupported, `Relu: this operator of domain "com.example"`},
 		{"sequence", relu(func(m *pb.ModelProto) {
 			m.Graph.Input[0].Type = &pb.TypeProto{Value: &pb.TypeProto_SequenceType{SequenceType: &pb.TypeProto_Other{}}}
 		}), diag.ErrUnsupported, `x: the input is a sequence`},

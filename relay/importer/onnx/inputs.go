@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/texel-ml/texel/diag"
@@ -218,18 +219,37 @@ func (im *importer) inputType(v *pb.ValueInfoProto) (*relay.TensorType, error) {
 		unknown = nil
 	}
 	if len(unknown) > 0 {
-		axis := unknown[len(unknown)-1]
-		if unknown[0] != 0 {
-			axis = unknown[0]
-		}
-		param := declared.GetDim()[axis].GetDimParam()
-		how := "give the shape with --input-shape " + name + "=" + pattern(declared)
-		if !anonymous(param) {
-			how += " or the extent with --dim " + param + "=N"
-		}
-		return nil, diag.Invalid(step, name, "axis %d%s of this input is not known: %s", axis, named(param), how).At(im.pos(""))
+		return nil, im.unbound(name, declared, unknown)
 	}
 	return im.sized(name, d, shape)
+}
+
+// unbound is the error of an input with axes that are not known. It names them all, and what binds all of them.
+func (im *importer) unbound(name string, declared *pb.TensorShapeProto, unknown []int) error {
+	var axes, params []string
+	nameless := false
+	for _, axis := range unknown {
+		text := strconv.Itoa(axis)
+		switch param := declared.GetDim()[axis].GetDimParam(); {
+		case anonymous(param):
+			nameless = true
+		default:
+			text += " (" + param + ")"
+			if flag := "--dim " + param + "=N"; !slices.Contains(params, flag) {
+				params = append(params, flag)
+			}
+		}
+		axes = append(axes, text)
+	}
+	which := "axis " + axes[0] + " of this input is not known"
+	if n := len(axes) - 1; n > 0 {
+		which = "axes " + strings.Join(axes[:n], ", ") + " and " + axes[n] + " of this input are not known"
+	}
+	how := "give the shape with --input-shape " + name + "=" + pattern(declared)
+	if !nameless {
+		how += ", or the extents with " + strings.Join(params, " ")
+	}
+	return diag.Invalid(step, name, "%s: %s", which, how).At(im.pos(""))
 }
 
 // sized refuses a shape that no memory holds.

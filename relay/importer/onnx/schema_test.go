@@ -95,14 +95,18 @@ func TestUnknownOperatorsAreNamedAtOnce(t *testing.T) {
 		op("If", names("c"), names("y"), attr("then_branch", branch), attr("else_branch", branch))))
 	m.OpsetImport = append(m.OpsetImport, &pb.OperatorSetIdProto{Domain: proto.String("theirs"), Version: proto.Int64(3)})
 	m.Functions = []*pb.FunctionProto{f}
-	refuse(t, m, Options{}, diag.ErrUnsupported, `node "n1": import: Other: operator Other of domain "theirs", opset 3 (and 2 nodes); not done either: `+
+	refuse(t, m, Options{}, diag.ErrUnsupported, `node "n1": import: Other: this operator of domain "theirs", opset 3, is not supported (and 2 nodes); not done either: `+
 		`operator StringSplit: text is not done here (1 node, the first is "n2"), operator Deep of domain "theirs", opset 4 (1 node, the first is "b"), `+
 		`operator Branched of domain "theirs", opset 3 (2 nodes, the first is "r")`)
 
 	m.Graph.Node = m.Graph.Node[:2]
 	m.Graph.Output = values(value("n1", 1))
 	_, _, err := ImportBytes(t.Context(), "m", bytesOf(t, m), Options{})
-	require.EqualError(t, err, `m: node "n1": import: Other: operator Other of domain "theirs", opset 3`)
+	require.EqualError(t, err, `m: node "n1": import: Other: this operator of domain "theirs", opset 3, is not supported`)
+
+	m.Graph.Node[1] = foreign("RandomNormalLike", "", "r0", "n1")
+	_, _, err = ImportBytes(t.Context(), "m", bytesOf(t, m), Options{})
+	require.EqualError(t, err, `m: node "n1": import: RandomNormalLike: this operator is not supported: the result is a random draw`)
 
 	for i := range 30 {
 		m.Graph.Node = append(m.Graph.Node, foreign("Kind"+string(rune('A'+i)), "theirs", "n1", "k"+string(rune('A'+i))))

@@ -47,7 +47,7 @@ func dtype(number int32, what string, pos diag.Pos) (tensor.DType, error) {
 		return d, nil
 	}
 	if name, ok := otherTypes[number]; ok {
-		return tensor.Invalid, diag.Unsupported(step, what, "elements of type %s", name).At(pos)
+		return tensor.Invalid, diag.Unsupported(step, what, "elements of type %s are not supported", name).At(pos)
 	}
 	return tensor.Invalid, diag.Invalid(step, what, "element type %d does not exist", number).At(pos)
 }

@@ -20,7 +20,7 @@ func (n *node) unknown() error {
 	if u.counts[mine] == 0 { // in a function that is called elsewhere with other versions
 		u.note(mine, n.proto)
 	}
-	text := mine.String()
+	text := mine.why()
 	if more := u.counts[mine] - 1; more > 0 {
 		text += fmt.Sprintf(" (and %s)", nodes(more))
 	}
@@ -54,12 +54,20 @@ type opUse struct {
 	opset        int64
 }
 
-// String says why the operator is not done, where there is a reason.
+// String names the operator, with the reason why it is not done where there is one.
 func (u opUse) String() string {
 	if why := refused[u.name]; why != "" && u.domain == "" {
 		return fmt.Sprintf("operator %s: %s", u.name, why)
 	}
 	return fmt.Sprintf("operator %s of domain %q, opset %d", u.name, u.domain, u.opset)
+}
+
+// why says why the operator is not done, behind its name.
+func (u opUse) why() string {
+	if why := refused[u.name]; why != "" && u.domain == "" {
+		return "this operator is not supported: " + why
+	}
+	return fmt.Sprintf("this operator of domain %q, opset %d, is not supported", u.domain, u.opset)
 }
 
 // unknowns collects the operators without a row of a graph, its subgraphs and the functions that it calls.
