@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/texel-ml/texel"
 	"github.com/texel-ml/texel/diag"
 	"github.com/texel-ml/texel/internal/page"
 	"github.com/texel-ml/texel/schedule"
@@ -39,7 +40,11 @@ func (f *studyFlags) options() (study.Options, error) {
 	if f.steps < 1 {
 		return study.Options{}, usage("--max-steps wants a number from 1, found %d", f.steps)
 	}
-	return study.Options{Seed: f.seed, MaxSteps: f.steps}, nil
+	count := func(f *tir.Func) (int64, bool) {
+		w := texel.CountWork(f)
+		return w.Steps, w.Exact
+	}
+	return study.Options{Seed: f.seed, MaxSteps: f.steps, Count: count}, nil
 }
 
 // read reads a function, which must be legal, and the trace.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -173,6 +174,22 @@ vectorize(l1)
 	require.LessOrEqual(t, strings.Count(string(trace), "\n"), 4, string(trace))
 	x.refused(5, "", "schedule", base+".tir", "--trace", base+".trace", "--bisect")
 	x.refused(3, "nothing fails", "reduce", tirPath, "--trace", good)
+}
+
+// TestBisectNamesTheStepsThatItNeeds has a function, and a function behind a step, that take more than the limit.
+func TestBisectNamesTheStepsThatItNeeds(t *testing.T) {
+	x := newTool(t)
+	tirPath, _ := x.matmulFiles(20, 24, 33) // 20 + 20·33 + 20·33·24 iterations in their order, and the steps between blocks
+	trace := x.file("t.trace", "b0 = get_block(\"C\")\nl0, l1, l2 = get_loops(b0)\nl3, l4 = split(l2, [0, 7])\n")
+	_, _, complaint := x.run("schedule", tirPath, "--trace", trace, "--bisect", "--max-steps", "100")
+	m := regexp.MustCompile(`interp: matmul: above the limit of 100 steps, as it needs (\d+): give --max-steps (\d+), or a smaller function`).FindStringSubmatch(complaint)
+	require.NotNil(t, m, complaint)
+	require.Equal(t, m[1], m[2])
+	x.ok("interp", tirPath, "--max-steps", m[1])
+	x.refused(4, "interp: matmul: above the limit of 100 steps", "schedule", tirPath, "--trace", trace, "--bisect", "--max-steps", "100")
+	x.refused(4, "give --max-steps "+m[1], "reduce", tirPath, "--trace", trace, "--max-steps", "100")
+	x.refused(4, "bisect: the function behind step 3: interp: matmul: above the limit of "+m[1]+" steps, as it needs ", "schedule", tirPath, "--trace", trace,
+		"--bisect", "--max-steps", m[1])
 }
 
 func TestScheduleShowsItsStepsInABrowser(t *testing.T) {

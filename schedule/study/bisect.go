@@ -21,7 +21,7 @@ type First struct {
 // Bisect returns the first step of a trace after which the function fails or computes something else than the program, or
 // nil when no step does. Steps are taken without their proofs, which would stop at a step that is merely unproven; a step
 // that is refused all the same is at fault itself. A fault that a later step repairs counts all the same, when
-// the search meets it.
+// the search meets it. Where the interpreter would need more than MaxSteps, nothing is known, and the error is ErrUnsupported.
 func Bisect(ctx context.Context, program *tir.Func, t *schedule.Trace, opts Options) (*First, error) {
 	j, err := newJudge(ctx, program, opts)
 	if err != nil {
@@ -34,6 +34,9 @@ func Bisect(ctx context.Context, program *tir.Func, t *schedule.Trace, opts Opti
 	}
 	at := func(n int) (*Fault, error) {
 		f := j.fault(ctx, states[max(0, n-1)], states[n])
+		if f != nil && f.Kind == TooLong {
+			return nil, diag.Unsupported("bisect", "", "the function behind step %d", n).By(f.Err)
+		}
 		return f, context.Cause(ctx)
 	}
 	last, err := at(len(states) - 1)

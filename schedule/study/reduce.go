@@ -102,7 +102,12 @@ func (r *reducer) try(program *tir.Func, steps []schedule.Step) *attempt {
 	if r.unknown = err; err != nil {
 		return nil
 	}
-	if f := j.fault(r.ctx, program, l.s.Func()); f != nil && r.ctx.Err() == nil {
+	f := j.fault(r.ctx, program, l.s.Func())
+	if f != nil && f.Kind == TooLong {
+		r.unknown = f.Err
+		return nil
+	}
+	if f != nil && r.ctx.Err() == nil {
 		return &attempt{program, l.s.Trace().Steps, f, ""}
 	}
 	return nil

@@ -4,6 +4,7 @@ package study
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/texel-ml/texel/diag"
@@ -20,8 +21,10 @@ type Options struct {
 	Primitives []schedule.Primitive
 	// Seed draws the arguments: small integers, so that sums are exact in every order.
 	Seed uint64
-	// MaxSteps bounds the iterations of one interpretation. 0 is 100 million.
+	// MaxSteps bounds the iterations of one interpretation. 0 is 100 million. A function that takes more is ErrUnsupported.
 	MaxSteps int64
+	// Count returns how many iterations a function takes, and whether that is no estimate; nil is not known.
+	Count func(f *tir.Func) (steps int64, exact bool)
 	// Run computes a function on arguments, those of the outputs last; nil interprets it. A back end goes here.
 	Run func(ctx context.Context, f *tir.Func, args []*tensor.Tensor) error
 	// Tolerance bounds the difference of an element from that of the program, relative to the larger of 1 and the largest
@@ -53,6 +56,7 @@ const (
 	Failed  FaultKind = "failed"         // the function cannot be run
 	Differs FaultKind = "another result" // it computes something else
 	Panics  FaultKind = "internal error" // the step, or a tool, panicked
+	TooLong FaultKind = "too long"       // it takes more than Options.MaxSteps: whether it is at fault is not known
 )
 
 // Error is the fault's text.
@@ -91,8 +95,14 @@ func newJudge(ctx context.Context, program *tir.Func, opts Options) (*judge, err
 			return nil, diag.Unsupported("interp", b.Name, "the parameters have more than %d elements together; a smaller function of the same form is compared sooner", maxElems)
 		}
 	}
+	if steps, exact := j.count(program); exact && steps > j.opts.MaxSteps {
+		return nil, j.tooLong(program)
+	}
 	j.want = Arguments(program, opts.Seed)
 	if err := interp.Run(ctx, program, j.want, interp.Options{MaxSteps: j.opts.MaxSteps}); err != nil {
+		if ranOut(ctx, err) {
+			return nil, j.tooLong(program)
+		}
 		return nil, err
 	}
 	for _, o := range schedule.Obligations(program, program, program) {
@@ -101,6 +111,33 @@ func newJudge(ctx context.Context, program *tir.Func, opts Options) (*judge, err
 		}
 	}
 	return j, nil
+}
+
+// count is Options.Count, or 0 where nothing is known.
+func (j *judge) count(f *tir.Func) (steps int64, exact bool) {
+	if j.opts.Count == nil {
+		return 0, false
+	}
+	return j.opts.Count(f)
+}
+
+// ranOut reports whether the interpreter ended because of MaxSteps: that or the context stops a run, all else is a fault of the
+// function and says so itself.
+func ranOut(ctx context.Context, err error) bool {
+	var e *diag.Error
+	return ctx.Err() == nil && errors.As(err, &e) && e.Step == "interp" && e.Message == "run stopped"
+}
+
+// tooLong is the error of a function that takes more than MaxSteps.
+func (j *judge) tooLong(f *tir.Func) error {
+	needs, give := "", "a larger limit (--max-steps)"
+	if steps, exact := j.count(f); steps > j.opts.MaxSteps {
+		needs, give = fmt.Sprintf(", as it needs %d", steps), fmt.Sprintf("--max-steps %d", steps)
+		if !exact {
+			needs = fmt.Sprintf(", as it needs up to %d", steps)
+		}
+	}
+	return diag.Unsupported("interp", f.Name, "above the limit of %d steps%s: give %s, or a smaller function of the same form", j.opts.MaxSteps, needs, give)
 }
 
 // fault returns what is wrong with f, or nil; before is what the step before left.
@@ -121,6 +158,9 @@ func (j *judge) fault(ctx context.Context, before, f *tir.Func) (fault *Fault) {
 		}
 	}
 	if err := run(ctx, f, args); err != nil {
+		if j.opts.Run == nil && ranOut(ctx, err) {
+			return &Fault{TooLong, j.tooLong(f)}
+		}
 		return &Fault{Failed, err}
 	}
 	if err := j.differs(args); err != nil {
