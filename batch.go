@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strconv"
+	"strings"
 
 	"github.com/texel-ml/texel/artifact"
 	"github.com/texel-ml/texel/diag"
@@ -24,8 +26,12 @@ func (j *job) leaveOpen(ctx context.Context, path string, m *relay.Module) (*bat
 		return nil, nil
 	}
 	var axes *batch.Axes
+	var unbound []*relay.Var
 	for _, n := range batches {
-		found, err := apartAt(ctx, path, j.opts, m, n)
+		found, inputs, err := apartAt(ctx, path, j.opts, m, n)
+		if inputs != nil {
+			unbound = inputs
+		}
 		if err == nil && axes != nil && !(maps.Equal(axes.Inputs, found.Inputs) && maps.Equal(axes.Outputs, found.Outputs)) {
 			err = diag.Unsupported("batch", "main", "the batch is in other axes with %d rows than with %d", n, batches[0])
 		}
@@ -37,12 +43,12 @@ func (j *job) leaveOpen(ctx context.Context, path string, m *relay.Module) (*bat
 			if e, ok := err.(*diag.Error); ok {
 				node, why = cmp.Or(e.Pos.Node, e.Node), e.Message
 			}
-			j.notes.Add(diag.Default, "batch", node, "%s: the batch is bound to 1; compile with %s for 4 rows", why, giveBatch(m))
+			j.notes.Add(diag.Default, "batch", node, "%s: the batch is bound to 1; compile with %s for 4 rows", why, giveBatch(m, unbound))
 			return nil, nil
 		}
 		axes = found
 	}
-	j.notes.Add(diag.Default, "batch", batchName(m), "stays open: the model keeps its rows apart, so it is compiled for one and runs once for each; with %s it is for 4 rows only", giveBatch(m))
+	j.notes.Add(diag.Default, "batch", batchName(m), "stays open: the model keeps its rows apart, so it is compiled for one and runs once for each; with %s it is for 4 rows only", giveBatch(m, unbound))
 	return axes, nil
 }
 
@@ -54,26 +60,45 @@ func batchName(m *relay.Module) string {
 	return m.Batch
 }
 
-// giveBatch is how one binds the batch of a model.
-func giveBatch(m *relay.Module) string {
-	if m.Batch == "?" {
-		return "--input-shape NAME=4,…"
+// giveBatch is how one binds the batch of a model, which the unbound inputs have along axis 0.
+func giveBatch(m *relay.Module, unbound []*relay.Var) string {
+	if m.Batch != "?" {
+		return "--dim " + m.Batch + "=4"
 	}
-	return "--dim " + m.Batch + "=4"
+	if len(unbound) == 0 && len(m.Main().Params) == 1 {
+		unbound = m.Main().Params
+	}
+	var flags []string
+	for _, p := range unbound {
+		extents := []string{"4"}
+		for _, n := range relay.Tensor(p).Shape[1:] {
+			extents = append(extents, strconv.Itoa(n))
+		}
+		flags = append(flags, "--input-shape "+p.Name+"="+strings.Join(extents, ","))
+	}
+	return cmp.Or(strings.Join(flags, " "), "--input-shape NAME=4,…")
 }
 
-// apartAt compares m with the model at a batch of n.
-func apartAt(ctx context.Context, path string, opts Options, m *relay.Module, n int) (*batch.Axes, error) {
+// apartAt compares m with the model at a batch of n, and returns the inputs of m that are bound to the batch.
+func apartAt(ctx context.Context, path string, opts Options, m *relay.Module, n int) (axes *batch.Axes, unbound []*relay.Var, err error) {
 	other, err := importModel(ctx, path, opts, n, nil)
 	if err != nil {
 		var e *diag.Error
 		if errors.As(err, &e) {
-			return nil, diag.Unsupported("batch", e.Node, "the model of %d rows is refused, as %s", n, e.Message).At(e.Pos)
+			return nil, nil, diag.Unsupported("batch", e.Node, "the model of %d rows is refused, as %s", n, e.Message).At(e.Pos)
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	defer other.Close()
-	return batch.Apart(ctx, m, other, n)
+	if params := other.Main().Params; len(params) == len(m.Main().Params) {
+		for i, p := range m.Main().Params {
+			if one, many := relay.Tensor(p).Shape, relay.Tensor(params[i]).Shape; len(one) > 0 && len(many) > 0 && one[0] != many[0] {
+				unbound = append(unbound, p)
+			}
+		}
+	}
+	axes, err = batch.Apart(ctx, m, other, n)
+	return axes, unbound, err
 }
 
 // open marks the ports of a plan that have the batch, named name.

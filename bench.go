@@ -2,11 +2,11 @@ package texel
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/texel-ml/texel/diag"
@@ -33,6 +33,10 @@ type BenchOptions struct {
 	Seed uint64
 	// MaxSteps is how many iterations of loops the interpreter may take to check the results; 0 is 200 million.
 	MaxSteps int64
+	// CheckTime is how long the interpreter may take for that; 0 is 20 s, below 0 there is no limit.
+	CheckTime time.Duration
+	// Progress is called as Options.Progress is, with steps "interpret" (in seconds), "reference" and "measure".
+	Progress func(Progress)
 }
 
 // BenchResult is what Built.Bench measured. Rates and shares are at the median unless they are called best.
@@ -65,8 +69,12 @@ type BenchResult struct {
 	Checked string `json:"checked"`
 }
 
-// interpreterSteps is how many steps the interpreter takes in the time that one is willing to wait: some seconds.
-const interpreterSteps = 200_000_000
+// interpreterSteps are some seconds of the interpreter. interpreterTime ends it where it is slower, or where the number of its
+// steps depends on data.
+const (
+	interpreterSteps = 200_000_000
+	interpreterTime  = 20 * time.Second
+)
 
 // Bench checks the results of the code and times it. The check is against the interpreter running the function before the
 // trace; where that would take too long, against the code of the function before the trace. A result outside its tolerance
@@ -82,6 +90,12 @@ func (b *Built) Bench(ctx context.Context, o BenchOptions) (r *BenchResult, err 
 	o.Threads = max(1, o.Threads)
 	if o.MaxSteps == 0 {
 		o.MaxSteps = interpreterSteps
+	}
+	if o.CheckTime == 0 {
+		o.CheckTime = interpreterTime
+	}
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
 	}
 	if o.Args == nil {
 		if o.Args, err = b.RandomArgs(o.Seed); err != nil {
@@ -107,6 +121,7 @@ func (b *Built) Bench(ctx context.Context, o BenchOptions) (r *BenchResult, err 
 		defer peak.Close()
 		r.PeakType = d.String()
 	}
+	o.Progress(Progress{Step: "measure"})
 	times, err := c.interleaved(ctx, o, peak, r)
 	if err != nil {
 		return nil, err
@@ -184,20 +199,22 @@ func (b *Built) check(ctx context.Context, c *Callable, o BenchOptions) (string,
 		return "", err
 	}
 	want := cloneArgs(o.Args)
-	how := "the interpreter"
+	how, why := "the interpreter", ""
 	work := b.Work()
-	err := errTooLong
-	if work.Steps <= o.MaxSteps {
-		err = b.interpret(ctx, want, o)
+	if work.Steps > o.MaxSteps {
+		why = fmt.Sprintf("the interpreter would take %d steps, more than %d", work.Steps, o.MaxSteps)
+	} else if done, err := b.interpret(ctx, want, o); err != nil {
+		return "", err
+	} else if !done {
+		why = fmt.Sprintf("the interpreter did not end within %v (--check-time); it has %d steps to take", o.CheckTime, work.Steps)
 	}
 	switch {
-	case err == nil:
-	case !errors.Is(err, errTooLong):
-		return "", err
+	case why == "":
 	case b.source == nil || b.opts.Trace == nil || len(b.opts.Trace.Steps) == 0 || b.target.API != target.Native:
-		return fmt.Sprintf("not compared: the interpreter would take %d steps, more than %d, and there is no other form of the function", work.Steps, o.MaxSteps), nil
+		return "not compared: " + why + ", and there is no other form of the function", nil
 	default:
-		how = fmt.Sprintf("the code of the function before the trace, as the interpreter would take %d steps, more than %d", work.Steps, o.MaxSteps)
+		how = "the code of the function before the trace, as " + why
+		o.Progress(Progress{Step: "reference"})
 		want = cloneArgs(o.Args)
 		if err := b.runUnscheduled(ctx, want, o); err != nil {
 			return "", err
@@ -216,30 +233,48 @@ func (b *Built) check(ctx context.Context, c *Callable, o BenchOptions) (string,
 	return how, nil
 }
 
-// errTooLong is the error of an interpreter that was not let run to its end.
-var errTooLong = errors.New("too long")
-
-// interpreterTime ends the interpreter where the number of its steps depends on data.
-const interpreterTime = 20 * time.Second
-
-// interpret runs what was given, before the trace, in the interpreter.
-func (b *Built) interpret(ctx context.Context, args []*tensor.Tensor, o BenchOptions) error {
+// interpret runs what was given, before the trace, in the interpreter; done is false where the time was over.
+func (b *Built) interpret(ctx context.Context, args []*tensor.Tensor, o BenchOptions) (done bool, err error) {
 	opts := interp.Options{Scalars: map[*tir.Var]int64{}}
 	for _, v := range b.program.Scalars {
 		opts.Scalars[v] = o.Scalars[v.Name]
 	}
-	limited, cancel := context.WithTimeout(ctx, interpreterTime)
-	defer cancel()
-	var err error
+	limited := ctx
+	if o.CheckTime > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, o.CheckTime)
+		defer cancel()
+	}
+	defer o.countSeconds("interpret", o.CheckTime)()
 	if b.source != nil {
 		err = interp.Run(limited, b.source, args, opts)
 	} else {
 		err = InterpretProgram(limited, b.given, args, opts)
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return errTooLong
+		return false, nil
 	}
-	return err
+	return err == nil, err
+}
+
+// countSeconds reports a step's seconds, of at most limit, until stop is called.
+func (o BenchOptions) countSeconds(step string, limit time.Duration) (stop func()) {
+	end := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			total := int(max(0, limit) / time.Second) // 0 where there is no limit
+			o.Progress(Progress{Step: step, Done: min(n, total), Total: total})
+			select {
+			case <-tick.C:
+			case <-end:
+				return
+			}
+		}
+	})
+	return func() { close(end); wait.Wait() }
 }
 
 // runUnscheduled runs the code of the function before the trace.

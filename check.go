@@ -2,11 +2,13 @@ package texel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/texel-ml/texel/artifact"
@@ -24,7 +26,7 @@ type CheckOptions struct {
 	Device  string // as in LoadOptions
 	Batch   int    // as in LoadOptions; 0 is the rows of the inputs that are given, or 1
 	Seed    uint64 // of the inputs that are not given
-	// Inputs by name, or the only one without; the others are drawn: floats from a normal distribution, integers are 0.
+	// Inputs by name, or the only one without; the others are those of DrawInputs, or the model's own where it has defaults.
 	Inputs map[string]*tensor.Tensor
 	// Progress is called before each layer with its number and how many there are.
 	Progress func(done, total int)
@@ -34,6 +36,18 @@ type CheckOptions struct {
 type Report struct {
 	Layers  []LayerReport  `json:"layers"`
 	Outputs []OutputReport `json:"outputs"`
+	Drawn   string         `json:"drawn,omitempty"` // what DrawInputs says of the inputs
+}
+
+// Compared returns how many layers were compared; the others did not run: they are in a branch that was not taken, or in a
+// loop without rounds.
+func (r *Report) Compared() (n int) {
+	for _, l := range r.Layers {
+		if l.Compared > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // LayerReport compares one call of a fused function with its float64 reference on the device's own operands. In a loop it
@@ -109,7 +123,7 @@ func check(ctx context.Context, v *variant, m *Model, source *relay.Module, o Ch
 		k.report.Layers = append(k.report.Layers, LayerReport{Name: l.name, Nodes: nodesOf(l.site.fn), Reduction: l.site.work().reduction})
 		k.ends[l.last] = append(k.ends[l.last], i)
 	}
-	if err := k.inputs(); err != nil {
+	if err := k.inputs(ctx); err != nil {
 		return nil, err
 	}
 	if err := k.layers(ctx); err != nil {
@@ -132,10 +146,10 @@ type checker struct {
 	actual map[string]*tensor.Tensor // outputs of a plain run
 }
 
-// inputs draws what is not given.
-func (k *checker) inputs() error {
-	rng := rand.New(rand.NewPCG(k.o.Seed, 1))
+// inputs draws what is not given, and runs the model.
+func (k *checker) inputs(ctx context.Context) error {
 	k.feeds = map[string]*tensor.Tensor{}
+	var drawn []artifact.Port
 	given, names := maps.Clone(k.o.Inputs), make([]string, len(k.m.Inputs()))
 	k.rows = k.m.rows(given)
 	for i, in := range k.m.module.Inputs() {
@@ -150,11 +164,9 @@ func (k *checker) inputs() error {
 			t = k.m.defaults[in.Name]
 		}
 		if t == nil {
-			w := tensor.NewWide(in.DType, in.Batched(k.rows))
-			for i := range w.F {
-				w.F[i] = rng.NormFloat64()
-			}
-			t = w.Narrow()
+			in.Shape = in.Batched(k.rows)
+			drawn = append(drawn, in)
+			continue
 		}
 		k.feeds[in.Name] = t
 	}
@@ -168,15 +180,75 @@ func (k *checker) inputs() error {
 			}
 		}
 	}
-	return nil
+	var err error
+	k.report.Drawn, err = DrawInputs(k.o.Seed, drawn, func(values map[string]*tensor.Tensor) (err error) {
+		maps.Copy(k.feeds, values)
+		k.actual, err = k.m.Run(ctx, k.feeds)
+		return err
+	})
+	return err
+}
+
+// drawnRanges are the largest integers that DrawInputs draws, one after the other.
+var drawnRanges = []int64{15, 3, 1, 0}
+
+// DrawInputs draws values for inputs, and hands them to run. Floats are of a normal distribution, booleans both ways, and
+// integers from 0 to 15, as far as their type goes; the only element of a tensor is from 1, so that the loop runs whose rounds
+// it counts. An index may lie beyond its axis: every operator says what it does then. Where run refuses the numbers, as a
+// loop does that has room for fewer rounds, integers are drawn from 0 to 3, then to 1, and at last they are 0; note says so.
+// The same seed gives the same numbers. The error is that of run.
+func DrawInputs(seed uint64, inputs []artifact.Port, run func(values map[string]*tensor.Tensor) error) (note string, err error) {
+	whole := slices.ContainsFunc(inputs, func(in artifact.Port) bool { return in.DType.IsInt() })
+	var first error
+	for _, most := range drawnRanges {
+		values := map[string]*tensor.Tensor{}
+		floats, integers := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+		for _, in := range inputs {
+			w := tensor.NewWide(in.DType, in.Shape)
+			for i := range w.F {
+				w.F[i] = floats.NormFloat64()
+			}
+			drawIntegers(integers, w, most)
+			values[in.Name] = w.Narrow()
+		}
+		err := run(values)
+		if err == nil {
+			return note, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if !whole || !errors.Is(err, diag.ErrInvalid) && !errors.Is(err, diag.ErrUnsupported) {
+			break
+		}
+		note = fmt.Sprintf("integers up to %d are refused: %v", most, err)
+	}
+	return "", first
+}
+
+// drawIntegers draws the elements of w from 0 to most, or as far as they go; a single one from 1.
+func drawIntegers(r *rand.Rand, w *tensor.Wide, most int64) {
+	bits := w.DType.Bits()
+	if w.DType.Kind() == tensor.Signed {
+		bits--
+	}
+	if w.DType == tensor.Bool {
+		bits, most = 1, 1
+	}
+	if bits < 4 {
+		most = min(most, 1<<bits-1)
+	}
+	for i := range w.I {
+		if len(w.I) == 1 && w.DType != tensor.Bool && most > 0 {
+			w.I[i] = 1 + r.Int64N(most)
+		} else {
+			w.I[i] = r.Int64N(most + 1)
+		}
+	}
 }
 
 // layers runs launch by launch, keeps each result, and evaluates each layer once its last launch has run.
 func (k *checker) layers(ctx context.Context) error {
-	var err error
-	if k.actual, err = k.m.Run(ctx, k.feeds); err != nil {
-		return err
-	}
 	s, err := k.m.session(k.rows)
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ func Example() {
 	ctx := context.Background()
 	compiled, err := texel.Compile(ctx, "testdata/squeezenet1.1/model.onnx", texel.Options{})
 	check(err)
+	defer compiled.Close()
 	check(compiled.WriteFile(path))
 	model, err := texel.Load(path, texel.LoadOptions{})
 	check(err)

@@ -1,9 +1,10 @@
 // Package texel compiles neural networks to native code and runs them.
 //
-// Compile reads an ONNX model and makes an artifact: one file with kernels, packed weights and a plan that says in
+// Compile reads an ONNX model, or Relay text, and makes an artifact: one file with kernels, packed weights and a plan that says in
 // which order which kernel runs on which memory. Load maps an artifact, and Model.Run follows its plan:
 //
 //	compiled, err := texel.Compile(ctx, "model.onnx", texel.Options{})
+//	defer compiled.Close()
 //	err = compiled.WriteFile("model.texel")
 //	model, err := texel.Load("model.texel", texel.LoadOptions{})
 //	outputs, err := model.Run(ctx, map[string]*tensor.Tensor{"image": picture})

@@ -10,6 +10,14 @@ import (
 	"github.com/texel-ml/texel/tensor"
 )
 
+// TestUnnamedBatchesAreBoundByShape holds what explain advises for a batch without a name against what compile takes.
+func TestUnnamedBatchesAreBoundByShape(t *testing.T) {
+	x := newTool(t)
+	path := filepath.Join(fixtures, "batch", "unnamed.onnx")
+	require.Contains(t, x.ok("explain", path), "with --input-shape x=4,4 it is for 4 rows only")
+	x.ok("compile", path, "--input-shape", "x=4,4", "-o", filepath.Join(t.TempDir(), "a.texel"))
+}
+
 // TestBatches goes through the commands with models whose batch is open, and with one that mixes its rows.
 func TestBatches(t *testing.T) {
 	x := newTool(t)

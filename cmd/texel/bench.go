@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/texel-ml/texel"
 	"github.com/texel-ml/texel/artifact"
+	"github.com/texel-ml/texel/diag"
 	rt "github.com/texel-ml/texel/runtime"
 	"github.com/texel-ml/texel/tensor"
 )
@@ -52,6 +53,7 @@ type benchResult struct {
 	Kernels       int     `json:"kernels"`
 	Launches      int     `json:"launches"`
 	IOMS          float64 `json:"io_ms"`
+	Drawn         string  `json:"drawn,omitempty"` // as in texel.Report
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -122,15 +124,27 @@ func (a *app) measure(ctx context.Context, o *opened, f *benchFlags) (*benchResu
 		s.Input(i) // zeros; random numbers come behind the first run, since making them takes memory
 	}
 	start = time.Now()
-	if err := s.Run(ctx); err != nil {
-		return nil, err
-	}
+	refused := s.Run(ctx)
 	first := ms(time.Since(start))
+	if refused != nil && !errors.Is(refused, diag.ErrInvalid) && !errors.Is(refused, diag.ErrUnsupported) {
+		return nil, refused
+	}
 	r := &benchResult{Model: o.name, Device: f.device.device, Threads: f.device.count(), Batch: s.Batch(), CompileMS: o.compileMS, CompileCached: o.cached,
 		LoadMS: loadMS, FirstMS: first, ColdMS: loadMS + first, PeakMB: max(0, peakMB()-before)}
-	feeds := randomInputs(m.Inputs())
-	if err := bind(s, m.Inputs(), feeds); err != nil {
+	var feeds map[string]*tensor.Tensor
+	r.Drawn, err = texel.DrawInputs(1, m.Inputs(), func(drawn map[string]*tensor.Tensor) error {
+		if err := bind(s, m.Inputs(), drawn); err != nil {
+			return err
+		}
+		start, feeds = time.Now(), drawn
+		return s.Run(ctx)
+	})
+	if err != nil {
 		return nil, err
+	}
+	if refused != nil { // zeros, such as a loop that counts down to 1
+		r.FirstMS = ms(time.Since(start))
+		r.ColdMS, r.PeakMB = loadMS+r.FirstMS, max(0, peakMB()-before)
 	}
 	for warm := time.Now(); time.Since(warm) < 200*time.Millisecond; {
 		if err := s.Run(ctx); err != nil {
@@ -184,21 +198,6 @@ func bindTime(s *rt.Instance, ports []artifact.Port, feeds map[string]*tensor.Te
 	return best, nil
 }
 
-// randomInputs makes inputs with a fixed seed: floats of a normal distribution, zeros for integers, since they may be
-// indices.
-func randomInputs(ports []artifact.Port) map[string]*tensor.Tensor {
-	rng := rand.New(rand.NewPCG(1, 2))
-	feeds := map[string]*tensor.Tensor{}
-	for _, p := range ports {
-		w := tensor.NewWide(p.DType, p.Shape)
-		for i := range w.F {
-			w.F[i] = rng.NormFloat64()
-		}
-		feeds[p.Name] = w.Narrow()
-	}
-	return feeds
-}
-
 func (a *app) printBench(r *benchResult, asJSON bool) error {
 	if asJSON {
 		e := json.NewEncoder(a.out)
@@ -213,12 +212,30 @@ func (a *app) printBench(r *benchResult, asJSON bool) error {
 	if r.Batch > 1 {
 		rows = fmt.Sprintf(", batch %d", r.Batch)
 	}
+	compiled := fmt.Sprintf("compiled in %.0f ms%s, ", r.CompileMS, cached)
+	if isArtifact(r.Model) {
+		compiled = ""
+	}
 	_, err := fmt.Fprintf(a.out, "%s on %s, %d threads%s: median %.3f ms, min %.3f, p95 %.3f\n"+
-		"  compiled in %.0f ms%s, load %.1f ms, first %.1f ms, inputs and outputs %.3f ms\n"+
-		"  weights %.2f MB, arena %.2f MB, scratch %.2f MB a thread, peak %.1f MiB; %d launches of %d kernels\n",
-		r.Model, r.Device, r.Threads, rows, r.MedianMS, r.MinMS, r.P95MS, r.CompileMS, cached, r.LoadMS, r.FirstMS, r.IOMS,
-		float64(r.WeightsBytes)/1e6, float64(r.ArenaBytes)/1e6, float64(r.ScratchBytes)/1e6, r.PeakMB, r.Launches, r.Kernels)
+		"  %sload %.1f ms, first %.1f ms, inputs and outputs %.3f ms\n"+
+		"  weights %s, arena %s, scratch %s a thread, peak %.1f MiB; %d launches of %d kernels\n",
+		r.Model, r.Device, r.Threads, rows, r.MedianMS, r.MinMS, r.P95MS, compiled, r.LoadMS, r.FirstMS, r.IOMS,
+		bytesText(r.WeightsBytes), bytesText(r.ArenaBytes), bytesText(r.ScratchBytes), r.PeakMB, r.Launches, r.Kernels)
+	if r.Drawn != "" {
+		fmt.Fprintf(a.out, "  inputs are drawn smaller: %s\n", r.Drawn)
+	}
 	return err
+}
+
+// bytesText prints a size in MB, and what would be little of one in kB or bytes.
+func bytesText(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 100_000:
+		return fmt.Sprintf("%.2f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.2f MB", float64(n)/1e6)
 }
 
 // resetPeak sets the peak of resident memory to what is resident now, and returns that in MB.

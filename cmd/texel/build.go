@@ -38,6 +38,7 @@ type buildFlags struct {
 	threads   int
 	rounds    int
 	maxSteps  int64
+	checkTime time.Duration
 	args      argFlags
 }
 
@@ -84,6 +85,7 @@ func (a *app) buildCommand() *cobra.Command {
 	c.Flags().IntVar(&f.threads, "threads", 1, "of --bench: threads of the cpu")
 	c.Flags().IntVar(&f.rounds, "rounds", 0, "of --bench: measured samples (0: as many as fit in a second)")
 	c.Flags().Int64Var(&f.maxSteps, "max-steps", 200_000_000, "of --bench: iterations that the interpreter may take to check results")
+	c.Flags().DurationVar(&f.checkTime, "check-time", 20*time.Second, "of --bench: how long the interpreter may take to check results (0: no limit)")
 	f.args.add(c)
 	return c
 }
@@ -106,6 +108,9 @@ func (f *buildFlags) check() error {
 	}
 	if f.maxSteps < 1 {
 		return usage("--max-steps wants a number from 1, found %d", f.maxSteps)
+	}
+	if f.checkTime < 0 {
+		return usage("--check-time wants a time from 0, such as 90s, found %v", f.checkTime)
 	}
 	if f.workers < 0 {
 		return usage("--jobs wants a number from 0, found %d", f.workers)
@@ -255,11 +260,18 @@ func (a *app) reportBuild(ctx context.Context, p *loops, b *texel.Built, took ti
 		}
 	}
 	if f.bench {
-		o := texel.BenchOptions{Threads: f.threads, Samples: f.rounds, Device: f.device, MaxSteps: f.maxSteps}
+		o := texel.BenchOptions{Threads: f.threads, Samples: f.rounds, Device: f.device, MaxSteps: f.maxSteps, CheckTime: f.checkTime}
+		if f.checkTime == 0 {
+			o.CheckTime = -1
+		}
 		if o.Args, o.Scalars, r.Drawn, err = f.args.arguments(p); err != nil {
 			return err
 		}
-		if r.Bench, err = b.Bench(ctx, o); err != nil {
+		bar := a.progressBar()
+		o.Progress = bar.report
+		r.Bench, err = b.Bench(ctx, o)
+		bar.stop()
+		if err != nil {
 			return err
 		}
 	}

@@ -130,6 +130,14 @@ func TestBuildBench(t *testing.T) {
 	given := x.npy("a.npy", tensor.New(tensor.Float32, tensor.Shape{48, 64}))
 	require.Contains(t, x.ok("build", path, "--bench", "--rounds", "3", "--input", "A="+given), "drawn inputs: B\n")
 
+	// the interpreter is not given the time
+	slow := []string{"build", path, "--bench", "--rounds", "3", "--check-time", "1ns"}
+	require.Contains(t, x.ok(slow...), "results not compared: the interpreter did not end within 1ns (--check-time); it has ")
+	require.Contains(t, x.ok(append(slow, "--trace", trace)...), "results checked against the code of the function before the trace, as the interpreter did not end within 1ns (--check-time)")
+	require.Contains(t, x.ok(append(slow, "--max-steps", "10")...), "results not compared: the interpreter would take ")
+	require.Contains(t, x.ok("build", path, "--bench", "--rounds", "3", "--check-time", "0"), "results checked against the interpreter\n")
+	x.refused(2, "--check-time wants a time from 0", "build", path, "--bench", "--check-time", "-1s")
+
 	// Integers have no peak, and scalars come from a flag.
 	const ints = "func f(A: int32[64], out B: int32[64], scalar n: int64):\n  block root():\n    for i in range(0, 64):\n" +
 		"      block B(v: spatial[64] = i):\n        reads A[v +: 1]\n        writes B[v +: 1]\n        B[v] = A[v] * 3_int32 + int32(n)\n"

@@ -113,7 +113,19 @@ func (a *app) printReport(r *texel.Report, asJSON bool) error {
 			tightest = max(tightest, l.Measured/l.Bound)
 		}
 	}
-	_, err := fmt.Fprintf(a.out, "%v%d layers, %d outside their bound; the nearest is at %.0f %% of it; errors of a layer up to rms %.2g σ, max %.2g σ\n", r,
-		len(r.Layers), wrong, 100*tightest, rms, most)
+	fmt.Fprint(a.out, r)
+	if r.Drawn != "" {
+		fmt.Fprintf(a.out, "inputs are drawn smaller: %s\n", r.Drawn)
+	}
+	compared, idle := r.Compared(), ""
+	switch missing := len(r.Layers) - compared; {
+	case compared == 0 && missing > 0:
+		_, err := fmt.Fprintf(a.out, "no layer was compared: none of the %d ran with these inputs; give others with --input or --seed\n", missing)
+		return err
+	case missing > 0:
+		idle = fmt.Sprintf("; %d more did not run", missing)
+	}
+	_, err := fmt.Fprintf(a.out, "%d layers, %d outside their bound; the nearest is at %.0f %% of it; errors of a layer up to rms %.2g σ, max %.2g σ%s\n",
+		compared, wrong, 100*tightest, rms, most, idle)
 	return err
 }

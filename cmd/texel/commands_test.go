@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/texel-ml/texel"
 	"github.com/texel-ml/texel/internal/npy"
 	"github.com/texel-ml/texel/tensor"
 )
@@ -64,7 +65,7 @@ func TestRunTakesArraysAndWritesThem(t *testing.T) {
 	in := tensor.Of[float32](tensor.Float32, tensor.Shape{2, 3}, -1, 2, -3, 4, -5, 6)
 	file := x.npy("x.npy", in)
 	dir := filepath.Join(t.TempDir(), "out")
-	require.Empty(t, x.ok("run", model("relu"), "--input", "x="+file, "--output", dir))
+	require.Equal(t, filepath.Join(dir, "y.npy")+": y (2, 3) float32\n", x.ok("run", model("relu"), "--input", "x="+file, "--output", dir))
 	y, err := npy.ReadFile(filepath.Join(dir, "y.npy"))
 	require.NoError(t, err)
 	want := tensor.Of[float32](tensor.Float32, tensor.Shape{2, 3}, 0, 2, 0, 4, 0, 6)
@@ -76,7 +77,7 @@ func TestRunTakesArraysAndWritesThem(t *testing.T) {
 	require.NoError(t, npy.WriteArchive(f, []npy.Named{{Name: "x", Tensor: in}}))
 	require.NoError(t, f.Close())
 	result := filepath.Join(t.TempDir(), "out.npz")
-	x.ok("run", model("relu"), "--threads", "1", "--input", archive, "--output", result)
+	require.Equal(t, result+": y (2, 3) float32\n", x.ok("run", model("relu"), "--threads", "1", "--input", archive, "--output", result))
 	all, err := npy.ReadArchive(result)
 	require.NoError(t, err)
 	require.Equal(t, []npy.Named{{Name: "y", Tensor: want}}, all)
@@ -107,7 +108,31 @@ func TestBench(t *testing.T) {
 	require.LessOrEqual(t, v["min_ms"], v["median_ms"])
 	require.LessOrEqual(t, v["median_ms"], v["p95_ms"])
 	require.Equal(t, true, decode(t, x.ok("bench", model("net"), "--threads", "1", "--rounds", "5", "--json"))["compile_cached"])
-	require.Contains(t, x.ok("bench", model("net"), "--rounds", "1"), "from the cache")
+	out := x.ok("bench", model("net"), "--rounds", "1")
+	require.Regexp(t, `compiled in \d+ ms \(from the cache\), load`, out)
+	require.Regexp(t, `weights 4\.\d\d kB, arena 13\.\d\d kB, scratch \S+ k?B a thread`, out)
+	art := filepath.Join(t.TempDir(), "net.texel")
+	require.Contains(t, x.ok("compile", model("net"), "-o", art), "; weights 4.")
+	require.Contains(t, x.ok("bench", art, "--rounds", "1"), "\n  load ", "an artifact is not compiled")
+}
+
+func TestSizesAreReadable(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.00 kB", 99_000: "99.00 kB", 123_456: "0.12 MB", 4_960_000: "4.96 MB"} {
+		require.Equal(t, want, bytesText(n))
+	}
+}
+
+// TestNumbersOfPictures gives fractions, and what is neither.
+func TestNumbersOfPictures(t *testing.T) {
+	x, out := newTool(t), filepath.Join(t.TempDir(), "out.npz")
+	args := func(more ...string) []string {
+		return append([]string{"run", squeezenet + "/model.onnx", "--output", out, "--input", "image=" + squeezenet + "/picture.png", "--top", "1"}, more...)
+	}
+	require.Equal(t, x.ok(args("--scale", "0.5", "--mean", "0.5,1,2")...), x.ok(args("--scale", "1/2", "--mean", "1/2,1,4/2")...))
+	for _, bad := range []string{"1/x", "x", "", "1/0", "0/0", "1/2/3", "1e99"} {
+		x.refused(2, "wanted a number, or a fraction such as 1/255", args("--scale", bad)...)
+		x.refused(2, "wanted numbers, or fractions such as 1/255, separated by commas", args("--std", "1,"+bad)...)
+	}
 }
 
 func TestCache(t *testing.T) {
@@ -225,6 +250,20 @@ func TestResultsThatCannotBeWritten(t *testing.T) {
 		a := &app{in: strings.NewReader(""), out: fullDisk{}, err: &err, env: func(string) string { return "" }}
 		require.Equal(t, 3, a.run(context.Background(), args), "%v", args)
 		require.Contains(t, err.String(), "standard output: cannot be written")
+	}
+}
+
+// TestAReportSaysWhatDidNotRun has layers that were compared and layers that were not.
+func TestAReportSaysWhatDidNotRun(t *testing.T) {
+	ran, idle := texel.LayerReport{Name: "a", Runs: 5, Compared: 4}, texel.LayerReport{Name: "b"}
+	for want, layers := range map[string][]texel.LayerReport{
+		`1 layers, 0 outside their bound; .* σ\n$`:                     {ran},
+		`1 layers, 0 outside their bound; .* σ; 2 more did not run\n$`: {idle, ran, idle},
+		`no layer was compared: none of the 1 ran with these inputs`:   {idle},
+	} {
+		var out bytes.Buffer
+		require.NoError(t, (&app{out: &out}).printReport(&texel.Report{Layers: layers}, false))
+		require.Regexp(t, want, out.String())
 	}
 }
 

@@ -68,7 +68,7 @@ func (f *compileFlags) refuse() error {
 		}
 	}
 	if f.stopAfter != "" && !slices.ContainsFunc(transform.Passes(), func(p transform.Pass) bool { return p.Name == f.stopAfter }) {
-		return usage("--stop-after wants a graph pass, found %q", f.stopAfter)
+		return usage("--stop-after wants a graph pass, found %q; see texel opt --list", f.stopAfter)
 	}
 	if err := f.tuned.refuse(); err != nil {
 		return err
@@ -133,8 +133,8 @@ func (a *app) compile(ctx context.Context, path string, f *compileFlags) error {
 		return diag.Invalid("compile", f.output, "cannot be read back").By(err)
 	}
 	p := c.Plan()
-	fmt.Fprintf(a.out, "%s: %.2f MB for %s in %.1f s; weights %.2f MB, arena %.2f MB, %d launches of %d kernels\n", f.output,
-		float64(info.Size())/1e6, strings.Join(c.Targets(), ", "), time.Since(start).Seconds(), float64(p.WeightsBytes)/1e6, float64(p.ArenaBytes)/1e6,
+	fmt.Fprintf(a.out, "%s: %s for %s in %.1f s; weights %s, arena %s, %d launches of %d kernels\n", f.output,
+		bytesText(info.Size()), strings.Join(c.Targets(), ", "), time.Since(start).Seconds(), bytesText(p.WeightsBytes), bytesText(p.ArenaBytes),
 		p.LaunchCount(), len(p.Kernels))
 	return nil
 }

@@ -40,6 +40,15 @@ func TestBranchesAndLoops(t *testing.T) {
 	require.Regexp(t, `(?m)^.* 111  \S+$`, out)
 	require.Regexp(t, `(?m)^.* 41  \S+$`, out, "27 leads to 41 odd numbers")
 	require.Contains(t, x.ok("check", model("collatz"), "--max-trips", "120", "--input", "n="+n), ", 8 of 111 rounds")
+
+	// n is drawn from 1 to 15: all of these end
+	require.Regexp(t, `(?m)^6 layers, 0 outside their bound; .* σ$`, x.ok("check", model("collatz"), "--max-trips", "120", "--seed", "1"))
+	one := x.npy("one.npy", tensor.Of(tensor.Int64, tensor.Shape{}, int64(1)))
+	require.Regexp(t, `(?m)^2 layers, 0 outside their bound; .*; 4 more did not run$`, x.ok("check", art, "--input", "n="+one))
+	require.Regexp(t, `(?m)^inputs are drawn smaller: integers up to \d+ are refused: cpu: steps: loop takes more than 2 turns`,
+		x.ok("check", model("collatz"), "--max-trips", "2", "--seed", "1"))
+	x.ok("bench", art, "--rounds", "1") // of 0, which does not end
+	require.Contains(t, x.ok("bench", model("collatz"), "--max-trips", "1", "--rounds", "1"), "inputs are drawn smaller: ")
 	long := x.npy("long.npy", tensor.Of(tensor.Int64, tensor.Shape{}, int64(6171)))
 	x.refused(4, "steps: loop takes more than 120 turns, for which the plan has room", "run", art, "--input", "n="+long)
 	x.refused(2, "--max-trips is for compiling", "run", art, "--max-trips", "3", "--input", "n="+n)

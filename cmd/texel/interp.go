@@ -69,6 +69,9 @@ func (a *app) interpret(ctx context.Context, path string, f *interpFlags) error 
 	if f.maxSteps < 0 {
 		return usage("--max-steps wants a number from 0, found %d", f.maxSteps)
 	}
+	if !strings.EqualFold(filepath.Ext(path), ".tir") {
+		return diag.Invalid("read", path, "wanted a .tir or .relay file, found %q; texel import makes Relay text of a model", filepath.Base(path))
+	}
 	p, err := readLoops(path)
 	if err != nil {
 		return err
@@ -115,7 +118,8 @@ func (a *app) printResults(f *interpFlags, drawn []string, list []artifact.Port,
 		fmt.Fprintf(a.out, "sha256 of %s: %x\n", port.Name, sha256.Sum256(results[port.Name].Data))
 	}
 	if f.output != "" {
-		return writeOutputs(f.output, list, results)
+		_, err := writeOutputs(f.output, list, results)
+		return err
 	}
 	return nil
 }

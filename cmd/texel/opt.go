@@ -36,8 +36,8 @@ func (a *app) optCommand() *cobra.Command {
 		Use:   "opt MODEL",
 		Short: "runs graph passes, and prints Relay text",
 		Args: func(c *cobra.Command, given []string) error {
-			if f.list {
-				return args()(c, given)
+			if f.list && len(given) == 0 { // the passes are those of the flags, whatever the model
+				return nil
 			}
 			return args("a model")(c, given)
 		},

@@ -34,6 +34,7 @@ func TestOptPrintsTheGraphBehindPasses(t *testing.T) {
 	list := strings.Split(strings.TrimSpace(x.ok("opt", "--list", "--opt-level", "0")), "\n")
 	require.Len(t, list, 3)
 	require.Regexp(t, "^infer-type +checks the module", list[0])
+	require.Equal(t, x.ok("opt", "--list"), x.ok("opt", model("net"), "--list"), "with or without a model")
 	path := filepath.Join(t.TempDir(), "net.relay")
 	require.Empty(t, x.ok("opt", model("net"), "--target", "x86-64-v3", "-o", path))
 	for _, end := range []string{"", ".npz", ".json"} {
@@ -52,7 +53,7 @@ func TestOptRefuses(t *testing.T) {
 		`found "fuse-ops"`:           {"opt", model("net"), "--passes", "infer-type", "--stop-after", "fuse-ops"},
 		"does not go with -o":        {"opt", model("net"), "--bisect", "-o", "x.relay"},
 		"wants a model":              {"opt"},
-		"wants no arguments":         {"opt", "--list", model("net")},
+		"found 2 arguments":          {"opt", "--list", model("net"), model("mlp")},
 		"goes with --opt-level 3":    {"opt", model("net"), "--opt-level", "2", "--precision", "float16"},
 		"wants 0, 1, 2 or 3":         {"opt", model("net"), "--opt-level", "9"},
 		"fast-math is for compiling": {"bench", "x.texel", "--fast-math"},

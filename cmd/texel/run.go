@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,10 +62,62 @@ func (a *app) runCommand() *cobra.Command {
 	c.Flags().StringVar(&f.picture.Crop, "crop", "none", "of a picture: center or none")
 	c.Flags().StringVar(&f.picture.Resize, "resize", "area", "of a picture: area, bilinear or nearest")
 	c.Flags().StringVar(&f.picture.Channels, "channels", "rgb", "of a picture: rgb or bgr")
-	c.Flags().Float32SliceVar(&f.picture.Mean, "mean", nil, "of a picture: subtracted, one value or one a channel")
-	c.Flags().Float32SliceVar(&f.picture.Std, "std", nil, "of a picture: divided by, behind the mean")
-	c.Flags().Float32Var(&f.picture.Scale, "scale", 1, "of a picture: factor of the pixels, before the mean")
+	f.picture.Scale = 1
+	c.Flags().Var((*numbers)(&f.picture.Mean), "mean", "of a picture: subtracted, one value or one a channel")
+	c.Flags().Var((*numbers)(&f.picture.Std), "std", "of a picture: divided by, behind the mean")
+	c.Flags().Var((*number)(&f.picture.Scale), "scale", "of a picture: factor of the pixels, before the mean, such as 1/255")
 	return c
+}
+
+// number is a flag of a number or a fraction.
+type number float32
+
+// String prints the number.
+func (n *number) String() string { return strconv.FormatFloat(float64(*n), 'g', -1, 32) }
+
+// Type is what --help calls it.
+func (n *number) Type() string { return "number" }
+
+// Set reads the flag.
+func (n *number) Set(s string) error {
+	above, below, fraction := strings.Cut(s, "/")
+	a, err := strconv.ParseFloat(strings.TrimSpace(above), 64)
+	b := 1.0
+	if fraction && err == nil {
+		b, err = strconv.ParseFloat(strings.TrimSpace(below), 64)
+	}
+	if v := a / b; err != nil || math.IsNaN(v) || math.Abs(v) > math.MaxFloat32 {
+		return errors.New("wanted a number, or a fraction such as 1/255")
+	}
+	*n = number(a / b)
+	return nil
+}
+
+// numbers is a flag of several, separated by commas.
+type numbers []float32
+
+// String prints the list.
+func (l *numbers) String() string {
+	var all []string
+	for _, v := range *l {
+		all = append(all, (*number)(&v).String())
+	}
+	return strings.Join(all, ",")
+}
+
+// Type is what --help calls it.
+func (l *numbers) Type() string { return "numbers" }
+
+// Set reads the flag; given again, it goes on.
+func (l *numbers) Set(s string) error {
+	for part := range strings.SplitSeq(s, ",") {
+		var n number
+		if err := n.Set(part); err != nil {
+			return errors.New("wanted numbers, or fractions such as 1/255, separated by commas")
+		}
+		*l = append(*l, float32(n))
+	}
+	return nil
 }
 
 func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
@@ -114,8 +168,13 @@ func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
 	}
 	took := time.Since(start)
 	if f.output != "" {
-		if err := writeOutputs(f.output, m.Outputs(), results); err != nil {
+		files, err := writeOutputs(f.output, m.Outputs(), results)
+		if err != nil {
 			return err
+		}
+		for i, port := range m.Outputs() {
+			t := results[port.Name]
+			fmt.Fprintf(a.out, "%s: %s %v %v\n", files[i], port.Name, t.Shape, t.DType)
 		}
 	}
 	if f.top > 0 || f.labels != "" {
@@ -228,17 +287,18 @@ func readLabels(path string) ([]string, error) {
 	return strings.Split(strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n"), nil
 }
 
-// writeOutputs writes one archive, or one file an output into a folder.
-func writeOutputs(path string, ports []artifact.Port, results map[string]*tensor.Tensor) error {
+// writeOutputs writes one archive, or one file an output into a folder, and returns the file of each.
+func writeOutputs(path string, ports []artifact.Port, results map[string]*tensor.Tensor) (files []string, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".npz") {
 		var all []npy.Named
 		for _, p := range ports {
 			all = append(all, npy.Named{Name: p.Name, Tensor: results[p.Name]})
+			files = append(files, path)
 		}
-		return writeFile(path, func(w io.Writer) error { return npy.WriteArchive(w, all) })
+		return files, writeFile(path, func(w io.Writer) error { return npy.WriteArchive(w, all) })
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return diag.Invalid("write", path, "cannot be made").By(err)
+		return nil, diag.Invalid("write", path, "cannot be made").By(err)
 	}
 	for _, p := range ports {
 		file := filepath.Join(path, strings.Map(func(r rune) rune {
@@ -248,10 +308,11 @@ func writeOutputs(path string, ports []artifact.Port, results map[string]*tensor
 			return r
 		}, p.Name)+".npy")
 		if err := writeFile(file, func(w io.Writer) error { return npy.Write(w, results[p.Name]) }); err != nil {
-			return err
+			return nil, err
 		}
+		files = append(files, file)
 	}
-	return nil
+	return files, nil
 }
 
 // printTop prints the largest elements of each row of t, shape (rows, classes).

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -164,7 +166,8 @@ func TestBadTIRFiles(t *testing.T) {
 	good := x.file("a.tir", tirtext.Print(matmul(4, 3, 2)))
 	for _, command := range []string{"fmt", "interp", "build"} {
 		x.refused(3, "cannot read the .tir file", command, filepath.Join(t.TempDir(), "none.tir"))
-		x.refused(3, `wanted a .tir file, found "m.onnx"`, command, "m.onnx")
+		wanted := map[string]string{"interp": ".tir or .relay"}[command]
+		x.refused(3, fmt.Sprintf(`wanted a %s file, found "m.onnx"`, cmp.Or(wanted, ".tir")), command, "m.onnx")
 		x.refused(3, "is not a regular file", command, x.folder("dir.tir"))
 		x.refused(3, `empty.tir:1:1: tirtext: wanted "func", found the end of the text`, command, x.file("empty.tir", ""))
 		x.refused(3, `g.tir:2:3: tirtext: wanted`, command, x.file("g.tir", "func f(out A: int8[1]):\n  )"))
