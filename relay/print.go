@@ -28,9 +28,12 @@ type PrintOptions struct {
 }
 
 // Print returns m in Relay's text form; see the function Print.
-func (o PrintOptions) Print(m *Module) string {
+func (o PrintOptions) Print(m *Module) string { return o.print(m, nil) }
+
+// print is Print with the nodes of the same model at another batch, by those of m: what differs is written as open.
+func (o PrintOptions) print(m *Module, beside map[Expr]Expr) string {
 	p := newPrinter()
-	p.spans = o.Spans
+	p.spans, p.beside = o.Spans, beside
 	digest := o.Digest
 	if digest == nil {
 		digest = Digest
@@ -62,6 +65,7 @@ func Digest(t *tensor.Tensor) string {
 type printer struct {
 	text      strings.Builder
 	spans     bool // PrintOptions.Spans
+	beside    map[Expr]Expr
 	constants []*Constant
 	index     map[*Constant]int
 	globals   map[*Function]string // functions of the module, @f
@@ -151,7 +155,7 @@ func (p *printer) let(l *Let, indent string) {
 	if p.inline[l.Value] {
 		value = p.simple(l.Value) + p.comment(l.Value)
 	}
-	p.text.WriteString(indent + "let " + p.name(l.Var) + ": " + l.Var.Type().String() + " = " + value + ";\n")
+	p.text.WriteString(indent + "let " + p.name(l.Var) + ": " + p.typeOf(l.Var) + " = " + value + ";\n")
 	p.todo = append(p.todo, printTask{scope: p.scopes.below[l][0], indent: indent})
 }
 
@@ -178,7 +182,7 @@ func (p *printer) statement(e Expr, indent, before, after string) {
 
 // comment says the type of a node, and its name in the model.
 func (p *printer) comment(e Expr) string {
-	text := " /* ty=" + e.Type().String()
+	text := " /* ty=" + p.typeOf(e)
 	if node := e.Pos().Node; p.spans && node != "" {
 		text += " span=" + spanName(node) + ":0:0"
 	}
@@ -198,7 +202,7 @@ func spanName(node string) string {
 func (p *printer) signature(f *Function) string {
 	var parts []string
 	for _, v := range f.Params {
-		parts = append(parts, p.name(v)+": "+v.Type().String())
+		parts = append(parts, p.name(v)+": "+p.typeOf(v))
 	}
 	if f.Primitive {
 		parts = append(parts, "Primitive=1")
@@ -206,7 +210,7 @@ func (p *printer) signature(f *Function) string {
 	for _, key := range slices.Sorted(maps.Keys(f.Attrs)) {
 		parts = append(parts, key+"="+strconv.Quote(f.Attrs[key]))
 	}
-	return "(" + strings.Join(parts, ", ") + ") -> " + f.Body.Type().String()
+	return "(" + strings.Join(parts, ", ") + ") -> " + p.typeOf(f.Body)
 }
 
 // simple prints a call, loop, tuple or projection.
@@ -227,7 +231,7 @@ func (p *printer) simple(e Expr) string {
 			b.WriteString(p.ref(a))
 		}
 		if e.Op != nil {
-			for i, attr := range writtenAttrs(e.Op, e.Attrs) {
+			for i, attr := range writtenAttrs(e.Op, p.attrsOf(e)) {
 				if i > 0 || len(e.Args) > 0 {
 					b.WriteString(", ")
 				}

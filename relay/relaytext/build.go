@@ -41,6 +41,7 @@ type builder struct {
 	name     antlr.Token
 
 	names      map[string]binding
+	functions  map[*relay.Var]*relay.Function // that a let binds
 	shadows    []shadow
 	scopes     []scope
 	primitives []bool       // for each function around: is it primitive?
@@ -76,7 +77,9 @@ type metaRef struct {
 	pos   diag.Pos
 }
 
-func newBuilder(r *reader) *builder { return &builder{r: r, names: map[string]binding{}} }
+func newBuilder(r *reader) *builder {
+	return &builder{r: r, names: map[string]binding{}, functions: map[*relay.Var]*relay.Function{}}
+}
 
 // EnterEveryRule bounds the depth of rules within each other.
 func (b *builder) EnterEveryRule(ctx antlr.ParserRuleContext) {
@@ -188,7 +191,8 @@ func (b *builder) ExitParentheses(ctx *grammar.ParenthesesContext) {
 	} else if anyNil(list) {
 		b.push(nil)
 	} else {
-		b.push(relay.NewTuple(list, b.r.node(ctx.GetStart(), ctx.GetStop())))
+		pos := b.r.node(ctx.GetStart(), ctx.GetStop())
+		b.push(b.bounded(relay.NewTuple(list, pos), pos))
 	}
 }
 
@@ -274,7 +278,7 @@ func (b *builder) ExitIf(ctx *grammar.IfContext) {
 		b.push(nil)
 		return
 	}
-	b.push(e)
+	b.push(b.bounded(e, e.Pos()))
 }
 
 // ExitLet binds a variable; the node is made when its scope ends.
@@ -291,7 +295,16 @@ func (b *builder) ExitLet(ctx *grammar.LetContext) {
 		b.bind(v.name, nil)
 	} else {
 		l.v = relay.NewVar(v.name, value.Type(), v.pos)
+		b.bounded(l.v, v.pos)
 		b.bind(v.name, l.v)
+		switch f := value.(type) {
+		case *relay.Function:
+			b.functions[l.v] = f
+		case *relay.Var:
+			if f := b.functions[f]; f != nil {
+				b.functions[l.v] = f
+			}
+		}
 	}
 	s.lets = append(s.lets, l)
 }
@@ -368,10 +381,10 @@ func (b *builder) ExitArguments(ctx *grammar.ArgumentsContext) {
 	callee := b.exprs[len(b.exprs)-1]
 	if callee.name != nil {
 		b.exprs = b.exprs[:len(b.exprs)-1]
-		b.push(b.applyOperator(callee.name.GetText(), pos, args, attrs))
+		b.push(b.bounded(b.applyOperator(callee.name.GetText(), pos, args, attrs), pos))
 		return
 	}
-	b.push(b.applyFunction(b.pop(), pos, args, attrs))
+	b.push(b.bounded(b.applyFunction(b.pop(), pos, args, attrs), pos))
 }
 
 // applyFunction calls a function.

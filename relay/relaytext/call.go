@@ -28,7 +28,7 @@ func (b *builder) applyOperator(name string, pos diag.Pos, args []relay.Expr, at
 	row, translated := translations[name]
 	op := b.r.ops.TextLookup(name)
 	if op == nil && !translated {
-		b.r.fail(diag.Unsupported(step, name, "the operator is not known%s", diag.Meant(name, b.r.operators())).At(pos))
+		b.r.fail(diag.Unsupported(step, name, "the operator is not known%s", b.r.meantOperator(name)).At(pos))
 		return nil
 	}
 	if anyNil(args) || slices.ContainsFunc(attrs, func(a attribute) bool { return isBroken(a.value) }) {
@@ -62,6 +62,29 @@ func (r *reader) operators() []string {
 		names = append(names, relay.TextName(op))
 	}
 	return names
+}
+
+// meantOperator is diag.Meant for operators, which may lack the beginning of their name: conv2d is nn.conv2d.
+func (r *reader) meantOperator(name string) string {
+	names := r.operators()
+	slices.Sort(names)
+	last := func(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+	ends := make([]string, len(names))
+	for i, n := range names {
+		ends[i] = last(n)
+	}
+	at := slices.Index(ends, last(name))
+	if at < 0 {
+		if meant := diag.Meant(name, names); meant != "" {
+			return meant
+		}
+		meant := diag.Meant(last(name), ends)
+		at = slices.IndexFunc(ends, func(end string) bool { return meant == diag.Meant(end, []string{end}) })
+	}
+	if at < 0 {
+		return ""
+	}
+	return diag.Meant(names[at], names[at:at+1])
 }
 
 // plain applies an operator that our table has as Relay has it.

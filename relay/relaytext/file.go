@@ -94,15 +94,19 @@ func Arrays(m *relay.Module) []npy.Named {
 
 // Format returns the text of a file in its canonical form. The data of constants is not needed, and their digests stay;
 // a text that holds weights itself is refused (ErrUnsupported). Comments before the first definition stay; others that do
-// not say types or places have no place in the new text and are refused too.
+// not say types or places have no place in the new text and are refused too. An open batch stays open; where the canonical form
+// depends on the number of rows, the text is refused (ErrUnsupported).
 func Format(file, text string) (string, error) {
 	digests := map[*tensor.Tensor]string{}
-	r := newReader(file, text, Options{Constant: func(info relay.ConstantInfo) (*tensor.Tensor, error) {
-		t := &tensor.Tensor{DType: info.DType, Shape: info.Shape}
-		digests[t] = info.SHA256
-		return t, nil
-	}})
-	m := r.read()
+	read := func(batch int) (*reader, *relay.Module) {
+		r := newReader(file, text, Options{Batch: batch, Constant: func(info relay.ConstantInfo) (*tensor.Tensor, error) {
+			t := &tensor.Tensor{DType: info.DType, Shape: info.Shape}
+			digests[t] = info.SHA256
+			return t, nil
+		}})
+		return r, r.read()
+	}
+	r, m := read(1)
 	if m != nil && r.meta.theirs {
 		r.fail(diag.Unsupported(step, "metadata", "the weights stand in the text; import writes them beside it").At(r.meta.pos))
 	}
@@ -113,14 +117,30 @@ func Format(file, text string) (string, error) {
 	if err := r.errors(); err != nil {
 		return "", err
 	}
-	digest := func(t *tensor.Tensor) string {
+	o := relay.PrintOptions{Spans: true, Digest: func(t *tensor.Tensor) string {
 		if digest, ok := digests[t]; ok {
 			return digest
 		}
 		return relay.Digest(t)
+	}}
+	if m.Batch == "" {
+		return header + o.Print(m), nil
 	}
-	return header + relay.PrintOptions{Spans: true, Digest: digest}.Print(m), nil
+	r, other := read(OtherBatch)
+	if err := r.errors(); err != nil {
+		first := r.errs[0]
+		return "", diag.Unsupported(step, first.Node, "the batch is open, but with %d rows this is no model: %s; write the extent instead of ?", OtherBatch, first.Message).At(first.Pos)
+	}
+	canonical, err := o.PrintOpen(m, other)
+	if err != nil {
+		return "", err
+	}
+	return header + canonical, nil
 }
+
+// OtherBatch is a number of rows at which a model is read again to see what of it depends on them: more than one, and more than
+// the short slices of models take.
+const OtherBatch = 7
 
 // comments returns those before the first definition, a line each, and refuses the others.
 func (r *reader) comments() string {

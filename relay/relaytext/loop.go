@@ -8,6 +8,9 @@ import (
 // loop makes the node that is written loop(%body, (%trip,), (%cond,), (%state0, %state1), (%captured0,), max_rounds=8).
 func (c *call) loop() relay.Expr {
 	body, ok := c.args[0].(*relay.Function)
+	if v, named := c.args[0].(*relay.Var); named {
+		body, ok = c.b.functions[v]
+	}
 	if !ok {
 		c.fail(diag.Invalid, "the body has type %v, wanted a function that is written or named", c.args[0].Type())
 		return nil

@@ -50,8 +50,9 @@ func (r *reader) input(v variable) relay.Expr {
 			r.fail(diag.Unsupported(step, "%"+v.name, "axis %d of %v has no known extent; give the shape of input %q", axis, t, name).At(v.pos))
 			return nil
 		}
-		shape[0] = 1
-		r.o.Notes.Add(diag.Bound, step, name, "the extent of axis 0 is not known: 1")
+		shape[0] = max(1, r.o.Batch)
+		r.openInputs[name] = true
+		r.o.Notes.Add(diag.Default, step, name, "axis 0 is not known in the model: taken as a batch of %d", shape[0])
 	}
 	return relay.NewVar(name, &relay.TensorType{Shape: shape, DType: t.DType}, v.pos)
 }
@@ -82,20 +83,25 @@ func (r *reader) finish() *relay.Module {
 	}
 	ours := &r.meta.ours
 	m := &relay.Module{Funcs: r.funcs, Meta: ours.Meta, Extents: ours.Extents, Outputs: ours.Outputs}
+	if len(r.openInputs) > 0 {
+		m.Batch = "?"
+	}
 	r.outputs(m)
 	for _, p := range main.Params {
 		if relay.Tensor(p) == nil { // of a lone function
 			r.fail(diag.Unsupported(step, "%"+p.Name, "the parameter of main has type %v; wanted a tensor", p.Type()).At(p.Pos()))
 		}
 	}
+	names := map[string]bool{}
 	for i, name := range r.inputs {
-		if name == "" || slices.Index(r.inputs, name) < i {
+		if name == "" || names[name] {
 			r.fail(diag.Invalid(step, "inputs", "input %d is named %q, wanted a name of its own", i, name).At(r.meta.pos))
 		}
+		names[name] = true
 	}
-	for kind, names := range map[string][]string{"a value": keys(r.o.Values), "a shape": keys(r.o.Shapes), "a default": defaultNames(ours.Defaults)} {
-		for _, name := range names {
-			if !slices.Contains(r.inputs, name) {
+	for kind, given := range map[string][]string{"a value": keys(r.o.Values), "a shape": keys(r.o.Shapes), "a default": defaultNames(ours.Defaults)} {
+		for _, name := range given {
+			if !names[name] {
 				r.fail(diag.Invalid(step, name, "%s is given, but no input has this name%s", kind, diag.Meant(name, r.inputs)).At(main.Pos()))
 			}
 		}
@@ -149,14 +155,16 @@ func (r *reader) outputs(m *relay.Module) {
 		fail(diag.Invalid, "main has %d results, the metadata section names %d", len(fields), len(m.Outputs))
 		return
 	}
+	names := make(map[string]bool, len(fields))
 	for i, f := range fields {
 		if _, ok := f.(*relay.TensorType); !ok {
 			fail(diag.Unsupported, "result %d of main has type %v; wanted a tensor", i, f)
 			return
 		}
-		if m.Outputs[i] == "" || slices.Index(m.Outputs, m.Outputs[i]) < i {
+		if m.Outputs[i] == "" || names[m.Outputs[i]] {
 			fail(diag.Invalid, "output %d is named %q, wanted a name of its own", i, m.Outputs[i])
 		}
+		names[m.Outputs[i]] = true
 	}
 	for name, e := range m.Extents {
 		at := slices.Index(m.Outputs, name)

@@ -50,6 +50,8 @@ type Options struct {
 	FreezeDefaults bool
 	// Shapes are the shapes of parameters of main, by name, for those whose type leaves extents open.
 	Shapes map[string][]int
+	// Batch is the extent of axis 0 of parameters of main that leave it open and have no shape in Shapes; 0 is 1.
+	Batch int
 	// Notes gets a note for everything that is passed over; nil drops them.
 	Notes *diag.Notes
 }
@@ -71,7 +73,7 @@ func Parse(file, text string, o Options) (*relay.Module, error) {
 
 func newReader(file, text string, o Options) *reader {
 	r := &reader{o: o, file: file, text: text, ops: o.Ops, funcs: map[string]*relay.Function{}, open: map[string]bool{}, generics: map[string]bool{},
-		taken: map[string]bool{}, params: map[string]string{}}
+		taken: map[string]bool{}, openInputs: map[string]bool{}, sizes: map[*relay.TupleType]int{}, params: map[string]string{}}
 	if r.ops == nil {
 		r.ops = relay.Core()
 	}
@@ -101,10 +103,13 @@ type reader struct {
 	funcs      map[string]*relay.Function // those that were read; nil for one with errors
 	open       map[string]bool            // those that are being read
 	starts     map[string]place           // where definitions start; nil until one is looked for
+	openInputs map[string]bool            // parameters of main whose axis 0 is open, by name
 	inputs     []string                   // the names of main's parameters, those with a value too
 	params     map[string]string          // keys of Options.Params, by their names in a text
 	taken      map[string]bool            // keys of Options.Params that a parameter of main has
 	generics   map[string]bool            // names of types that are left open, which are refused where they are declared
+	sizes      map[*relay.TupleType]int   // how many tensors are in a tuple, of those that were made
+	tensors    int                        // in all tuples that were made
 	errs       []*diag.Error
 }
 

@@ -135,5 +135,5 @@ func (b *builder) field(tuple relay.Expr, index int, pos diag.Pos) relay.Expr {
 		b.failWith(err)
 		return nil
 	}
-	return get
+	return b.bounded(get, pos)
 }

@@ -65,7 +65,11 @@ func (r *reader) border() ([]variable, error) {
 			}
 			if m := r.finish(); m != nil {
 				for _, p := range m.Main().Params {
-					written = append(written, variable{name: p.Name, typ: p.Type()})
+					typ := p.Type()
+					if t, ok := typ.(*relay.TensorType); ok && r.openInputs[p.Name] {
+						typ = &relay.TensorType{Shape: append(tensor.Shape{tensor.Unknown}, t.Shape[1:]...), DType: t.DType}
+					}
+					written = append(written, variable{name: p.Name, typ: typ})
 				}
 			}
 			return
