@@ -132,7 +132,7 @@ func importModel(ctx context.Context, path string, opts Options, batch int, note
 			return nil, diag.Invalid("import", path, "dimension %q is given, but Relay text names no dimensions; give the shapes of inputs", name)
 		}
 		m, err = relaytext.Import(ctx, path, relaytext.Options{Ops: opts.Extend.ops(), Shapes: opts.InputShapes, Values: opts.Values,
-			FreezeDefaults: opts.FreezeDefaults, Notes: notes})
+			FreezeDefaults: opts.FreezeDefaults, Batch: batch, Notes: notes})
 	case ".tflite":
 		return nil, diag.Unsupported("import", path, "tflite models are not read yet")
 	default:
