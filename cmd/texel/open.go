@@ -337,7 +337,7 @@ func inputsOf(path string) ([]onnx.Input, error) {
 		list, err := relaytext.ReadInputs(path)
 		inputs := make([]onnx.Input, len(list))
 		for i, in := range list {
-			inputs[i] = onnx.Input{Name: in.Name, DType: in.DType, Shape: in.Shape, Default: in.Default}
+			inputs[i] = onnx.Input{Name: in.Name, DType: in.DType, Shape: in.Shape, Dims: make([]string, len(in.Shape)), Default: in.Default}
 		}
 		return inputs, err
 	}

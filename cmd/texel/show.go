@@ -233,29 +233,14 @@ func controlText(c *artifact.Control) string {
 	return text
 }
 
-func (a *app) importCommand() *cobra.Command {
-	m, output := &modelFlags{}, ""
-	c := &cobra.Command{Use: "import MODEL -o X.relay", Short: "writes a model's graph as Relay text", Args: args("a model"), RunE: func(c *cobra.Command, args []string) error {
-		opts, err := m.options(nil)
-		if err != nil {
-			return err
-		}
-		module, err := texel.Import(c.Context(), args[0], opts, nil)
-		if err != nil {
-			return err
-		}
-		defer module.Close()
-		return a.writeGraph(module, output)
-	}}
-	m.add(c)
-	c.Flags().StringVarP(&output, "output", "o", "", "the file to write (default: standard output, without constants' data)")
-	return c
-}
-
 // writeGraph writes a module's text with the names of its nodes: to a file, and beside it the data of its constants by
 // digest (X.relay.npz) and the metadata of the model (X.relay.json), or to the standard output.
 func (a *app) writeGraph(m *relay.Module, path string) error {
-	text := relay.PrintOptions{Spans: true}.Print(m)
+	return a.writeGraphText(m, relay.PrintOptions{Spans: true}.Print(m), path)
+}
+
+// writeGraphText is writeGraph with the text of the module.
+func (a *app) writeGraphText(m *relay.Module, text, path string) error {
 	if path == "" {
 		_, err := io.WriteString(a.out, text)
 		return err
