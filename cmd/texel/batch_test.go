@@ -28,6 +28,7 @@ func TestBatches(t *testing.T) {
 	require.Contains(t, out, "input  ids (1, 6) int64, any number of these along axis 0, N\n")
 	require.Contains(t, out, "output y (1, 4) float32, any number of these along axis 0, N\n")
 	require.Contains(t, out, "output same (3, 4) float32\n")
+	require.Regexp(t, `(?m)^memory: weights \d+ B, arena \d+ B \(lower bound \d+ B\), scratch `, out, "sizes in the unit that shows them")
 	x.ok("verify", art)
 	note := "default: batch: N: stays open: the model keeps its rows apart, so it is compiled for one and runs once for each; with --dim N=4 it is for 4 rows only"
 	require.Contains(t, x.ok("explain", art, "--match", "^N$"), note)

@@ -186,8 +186,8 @@ func printPlan(w io.Writer, p *artifact.Plan) error {
 		return err
 	}
 	printLaunches(w, steps)
-	fmt.Fprintf(w, "memory: weights %.2f MB, arena %.2f MB (lower bound %.2f MB), scratch %.2f MB a thread; %d launches of %d kernels\n",
-		float64(p.WeightsBytes)/1e6, float64(p.ArenaBytes)/1e6, float64(p.Memory.LowerBound)/1e6, float64(p.ScratchBytes)/1e6, len(steps), len(p.Kernels))
+	fmt.Fprintf(w, "memory: weights %s, arena %s (lower bound %s), scratch %s a thread; %d launches of %d kernels\n",
+		bytesText(p.WeightsBytes), bytesText(p.ArenaBytes), bytesText(p.Memory.LowerBound), bytesText(p.ScratchBytes), len(steps), len(p.Kernels))
 	return nil
 }
 
