@@ -85,6 +85,9 @@ func (f *compileFlags) refuse() error {
 }
 
 func (a *app) compile(ctx context.Context, path string, f *compileFlags) error {
+	if err := notOver(f.output, path); err != nil {
+		return err
+	}
 	if f.output == "" && f.stopAfter == "" && f.emit == "" {
 		return usage("texel compile wants -o ART")
 	}

@@ -24,6 +24,9 @@ func (a *app) importCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := notOver(output, args[0]); err != nil {
+			return err
+		}
 		module, err := texel.Import(c.Context(), args[0], opts, nil)
 		if err != nil {
 			return err

@@ -217,6 +217,18 @@ func artifactOrModel(c *cobra.Command, given []string) error {
 	return nil
 }
 
+// notOver refuses an output that would take the place of the input.
+func notOver(output, input string) error {
+	to, err := os.Stat(output)
+	if err != nil {
+		return nil // nothing is there
+	}
+	if from, err := os.Stat(input); err == nil && os.SameFile(from, to) {
+		return usage("-o %s is the file that is read; wanted another one", output)
+	}
+	return nil
+}
+
 // writeFile writes a file as a whole or not at all. Behind a link, it is the file that the link leads to.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {

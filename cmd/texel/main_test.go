@@ -78,6 +78,22 @@ func (x *tool) npy(name string, t *tensor.Tensor) string {
 	return path
 }
 
+// TestTheInputIsNotWrittenOver gives a command the model that it reads as its output, by another name.
+func TestTheInputIsNotWrittenOver(t *testing.T) {
+	x := newTool(t)
+	model, err := os.ReadFile("../../testdata/onnx/constant.onnx")
+	require.NoError(t, err)
+	path, link := filepath.Join(t.TempDir(), "m.onnx"), filepath.Join(t.TempDir(), "l.onnx")
+	require.NoError(t, os.WriteFile(path, model, 0o644))
+	require.NoError(t, os.Symlink(path, link))
+	for _, command := range []string{"compile", "import", "opt"} {
+		x.refused(2, "is the file that is read", command, path, "-o", link)
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, model, after)
+	}
+}
+
 func TestWrongUsage(t *testing.T) {
 	x := newTool(t)
 	for _, line := range []struct {

@@ -108,6 +108,9 @@ func (a *app) opt(ctx context.Context, path string, f *optFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := notOver(f.output, path); err != nil {
+		return err
+	}
 	if f.bisect && f.output != "" {
 		return usage("--bisect prints the rewrite at fault; it does not go with -o")
 	}
