@@ -238,6 +238,9 @@ func (f *frame) list(exprs []relay.Expr) relay.Values {
 	return values
 }
 
+// maxValue bounds the elements of one value, which take eight bytes each: more would end the program instead of the evaluation.
+const maxValue = 1 << 31
+
 func (m *machine) call(f *frame, e *relay.Call) error {
 	if f.need(relay.Operands(e)...) {
 		return nil
@@ -255,6 +258,9 @@ func (m *machine) call(f *frame, e *relay.Call) error {
 	}
 	if e.Op.Eval == nil {
 		return diag.Unsupported(step, e.Op.Name, "operator has no reference").At(e.Pos())
+	}
+	if t := relay.Tensor(e); t != nil && t.Shape.Elems() > maxValue {
+		return diag.Unsupported(step, e.Op.Name, "the value has %d elements; the reference holds at most %d", t.Shape.Elems(), maxValue).At(e.Pos())
 	}
 	v, err := e.Op.Eval(&relay.EvalSite{Op: e.Op, Args: args, Attrs: e.Attrs, Type: e.Type(), Done: m.ctx.Done()})
 	if err != nil {
