@@ -227,6 +227,7 @@ func TestWork(t *testing.T) {
 	a, b := g.v("a", 4, 5, 6), g.v("b", 4, 6, 7)
 	m := g.call("nn.batch_matmul", &relay.MatmulAttrs{}, a, b)
 	require.Equal(t, 6, reduction(m))
+	require.Equal(t, 10, reduction(g.call("cumsum", &relay.ScanAttrs{Axis: -2}, x)))
 }
 
 func TestChunksAreWorthAClaim(t *testing.T) {

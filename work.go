@@ -109,6 +109,9 @@ func reduction(c *relay.Call) int {
 		}
 		k := math.Sqrt(float64(in) * float64(elems(weight)) / float64(out) / float64(max(1, batch)))
 		return max(1, int(math.Round(k)))
+	case isScan(c):
+		t := relay.Tensor(c.Args[0])
+		return max(1, t.Shape[relay.NormalAxis(c.Attrs.(*relay.ScanAttrs).Axis, len(t.Shape))])
 	case c.Op.Class == relay.Reduce && in > out:
 		return int((in + out - 1) / out)
 	case c.Op.Class == relay.Reduce: // softmax, normalisation: along an axis
@@ -117,6 +120,12 @@ func reduction(c *relay.Call) int {
 		}
 	}
 	return 1
+}
+
+// isScan reports whether an operator gives running sums or products.
+func isScan(c *relay.Call) bool {
+	_, ok := c.Attrs.(*relay.ScanAttrs)
+	return ok
 }
 
 // channels returns the extent of axis O of a kernel in its layout.
