@@ -170,3 +170,11 @@ func TestTheReadersModelsAreRight(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsComputed compiles a function that gives no tensor, which is legal.
+func TestNothingIsComputed(t *testing.T) {
+	x := newTool(t)
+	art := filepath.Join(t.TempDir(), "m.texel")
+	require.Contains(t, x.ok("compile", x.file("m.relay", "def @main() { () }"), "-o", art), "0 launches of 0 kernels")
+	x.ok("run", art)
+}

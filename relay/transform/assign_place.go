@@ -108,7 +108,11 @@ func (p *placer) each(v placed, f func(v placed) (relay.Expr, error)) (relay.Exp
 		}
 		list[i] = e
 	}
-	return relay.NewTuple(list, list[0].Pos()), nil
+	var pos diag.Pos
+	if len(list) > 0 {
+		pos = list[0].Pos()
+	}
+	return relay.NewTuple(list, pos), nil
 }
 
 // plain returns a tensor in the order and the type that it has in the model.
