@@ -166,16 +166,16 @@ func checkWithin(fn *relay.Function, in []*tensor.Tensor, tgt *target.Target, to
 	return nil
 }
 
-// replays reports an error when the trace of a lowered function does not lead to it again.
+// replays reports an error when the trace of a lowered function does not lead to it again, each of its steps proven.
 func replays(fn *relay.Function, r *Result, tgt *target.Target) error {
-	rules := &Tables{Ops: Core().Ops, Schedules: []ScheduleRule{{Name: "replay",
+	rules := &Tables{Ops: Core().Ops, Extra: []ScheduleRule{{Name: "replay",
 		Takes: func(*Definition, *target.Target) bool { return true },
 		Apply: func(s *schedule.Schedule, _ *Definition, _ *target.Target) {
 			if err := s.Replay(r.Trace); err != nil {
 				s.Block(err.Error()) // no block has this name, which makes it the error
 			}
 		}}}}
-	again, err := Func(fn, "f", rules, tgt, nil)
+	again, err := Func(fn, r.Func.Name, rules, tgt, nil)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}

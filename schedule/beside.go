@@ -300,13 +300,16 @@ func (l *lawyer) overwritten(key string, b *tir.Buffer, writers []*instances, fi
 					l.beside(about, v.vars[:n], from, s, w.writes(b, from))
 					continue
 				}
-				c := &proof.Claim{Kind: proof.Disjoint, Subject: about, Fixed: fixed, Side: s, By: w.writes(b, from)}
-				l.claim(about, c)
-				o := l.list[len(l.list)-1]
-				o.Or = append(o.Or, &proof.Claim{Kind: proof.Cover, Subject: about, Fixed: v.vars[:n], Side: v.over(n, own.side), By: w.writes(b, n)})
+				anew := []*proof.Claim{{Kind: proof.Cover, Subject: about, Fixed: v.vars[:n], Side: v.over(n, own.side), By: w.writes(b, n)}}
 				for _, first := range w.writes(b, n) {
-					o.Or = append(o.Or, &proof.Claim{Kind: proof.Cover, Subject: about, Fixed: v.vars[:n], Side: first, By: v.writes(b, n)})
+					anew = append(anew, &proof.Claim{Kind: proof.Cover, Subject: about, Fixed: v.vars[:n], Side: first, By: v.writes(b, n)})
 				}
+				if slices.ContainsFunc(anew, func(c *proof.Claim) bool { return !l.proven.holds(c) }) { // as where no term reaches an element
+					l.beside(about, v.vars[:n], from, s, w.writes(b, from))
+					continue
+				}
+				l.claim(about, &proof.Claim{Kind: proof.Disjoint, Subject: about, Fixed: fixed, Side: s, By: w.writes(b, from)})
+				l.list[len(l.list)-1].Or = anew
 			}
 		}
 	}
