@@ -109,6 +109,14 @@ func (s *Schedule) firstGuard(step string, p *place, level int) (where tir.Expr,
 			return nil, false
 		}
 	}
+	for _, f := range p.loops {
+		for _, g := range p.loops {
+			if first[g.Var] != nil && first[f.Var] == nil && (tir.Uses(f.Min, g.Var) || tir.Uses(f.Extent, g.Var)) {
+				s.refuse(step, node, "the bounds of loop %s depend on loop %s, which drives a reduce variable: the first of these may not have all elements", f.Var.Name, g.Var.Name)
+				return nil, false
+			}
+		}
+	}
 	return p.simplified(tir.Subst(p.realize.Where, first)), true
 }
 
