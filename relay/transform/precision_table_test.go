@@ -77,9 +77,7 @@ func drawHalfCase(t *testing.T, op string) *halfCase {
 			}
 			args[i] = made(arg)
 		}
-		for _, p := range drawn.Main().Params {
-			g.params = append(g.params, p)
-		}
+		g.params = append(g.params, drawn.Main().Params...)
 		y := g.named("op", op, c.Attrs, args...)
 		results := []relay.Expr{y}
 		if tuple, ok := y.Type().(*relay.TupleType); ok {
